@@ -235,16 +235,16 @@ class Judge:
 def _contradictions(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan]) -> Iterator[Difference]:
     """The numbers and names of the claim that the pages lack, and where their best lines say otherwise."""
     files = [squeezed(span.place[0]) for span in spans]
-    for number in claim.numbers:
+    near = (_near(claim, quote) for quote in quotes if quote.share >= WEAK_THRESHOLD)
+    altered = [found for text in near if (found := alteration(claim, text)) is not None]
+    yield from altered
+    for number in () if any(one.kind == "number" for one in altered) else claim.numbers:
         if not number.spelled and not any(number.is_in(span) for span in spans):
             printed = dict.fromkeys(each.shown for quote in quotes for each in quote.unit.numbers)
             yield Difference("number", number.shown, ", ".join(printed))
     for name in claim.names:
         if not any(name in file for file in files) and not any(s.holds_name(name) for s in spans):
             yield Difference("name", name)
-    for quote in quotes:
-        if quote.share >= WEAK_THRESHOLD and (found := alteration(claim, _near(claim, quote))) is not None:
-            yield found
 
 
 def _near(claim: Claim, quote: Quote) -> Said:

@@ -82,7 +82,8 @@ def ask_all(
 
     code = each_asked(asked, one, screen, as_json=as_json)
     if highlight is not None:
-        pages = engine.papers.write_marked_pages(answers, highlight, on_event=screen)
+        cited = [citation for answer in answers for citation in answer.citations]
+        pages = engine.papers.write_marked_pages(cited, highlight, on_event=screen)
         if pages:
             screen.warn(f"{counted(pages, 'page')} with marked quotes: {highlight}")
     return code

@@ -14,7 +14,7 @@ from ragscience.cli.graph_commands import draw_map, related, show_graph, show_pa
 from ragscience.cli.groups import App, make_app, with_version
 from ragscience.cli.history_commands import audit, export_notes, history_app
 from ragscience.cli.output import console, flat, print_json, print_table, put
-from ragscience.cli.review_commands import quote
+from ragscience.cli.review_commands import check, quote
 from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.serve_commands import mcp, serve_app
@@ -289,6 +289,7 @@ def add_query_commands(app: App) -> None:
     app.command("open", panel=START, example="python query.py open 2")(open_page)
     app.command(panel=QUESTIONS, example='python query.py search "reciprocal rank fusion" -k 3')(search)
     app.command(panel=QUESTIONS, example='python query.py quote "reciprocal rank fusion"')(quote)
+    app.command(panel=QUESTIONS, example="python query.py check thesis.md --suggest")(check)
     app.command(panel=QUESTIONS, example="python query.py table questions.yaml --csv papers.csv")(table)
     app.command("profiles", panel=QUESTIONS)(list_profiles)
     app.command("graph", panel=CONNECTIONS, example='python query.py graph "deep learning" --together')(show_graph)

@@ -25,7 +25,7 @@ EXIT_CODES: dict[int, str] = {
     0: "done",
     1: "failed",
     2: "wrong use: a wrong option, setting or argument, or a name that several papers have where one is wanted",
-    3: "some of several inputs failed; the others are done",
+    3: "some of several inputs failed, and the others are done; or a paper does not hold a sentence (`check`)",
     4: "nothing found: no paper, page, heading, author, answer or conversation of that name, no passage for a search; "
     "or refused (`ask --strict`)",
     5: "the library is busy or out of reach, or was made by another embedder or a newer version",

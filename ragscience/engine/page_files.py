@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import has_pages, place_label
-from ragscience.core.records import Answer, Citation
+from ragscience.core.records import Citation
 from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import check_place, disk_errors, has_mark, write_atomically
@@ -117,20 +117,20 @@ def check_target(target: Path) -> None:
 
 
 def write_marked_pages(
-    answers: Iterable[Answer],
+    citations: Iterable[Citation],
     target: Path,
     *,
     warn: Callable[[str], None],
     opened: Callable[[Path], AbstractContextManager[Path]] = nullcontext,
 ) -> int:
-    """Write each page that the answers cite once, the quotes marked; how many pages there are.
+    """Write each page that is cited once, the quotes marked; how many pages there are.
 
     A paper that cannot be marked is left out with a warning. Without a page to write, `target` is left as it is. The
     papers are opened in a process of its own; `opened` gives the file of a citation's path. Raises UsageError as
     `check_target`, RagScienceError where nothing can be written.
     """
     check_target(target)
-    wanted = _wanted(answers)
+    wanted = _wanted(citations)
     if not wanted:
         warn(f"No page is cited, so {target} was not written.")
         return 0
@@ -168,13 +168,12 @@ def write_marked_pages(
     return count
 
 
-def _wanted(answers: Iterable[Answer]) -> dict[str, Sequence[MarkedPage]]:
+def _wanted(citations: Iterable[Citation]) -> dict[str, Sequence[MarkedPage]]:
     """By the path of each cited file its cited pages, in the order of their numbers, each with its quotes."""
     cited: dict[str, dict[int, dict[Citation, None]]] = {}
-    for answer in answers:
-        for citation in answer.citations:
-            if citation.path:
-                cited.setdefault(citation.path, {}).setdefault(citation.page, {})[citation] = None
+    for citation in citations:
+        if citation.path:
+            cited.setdefault(citation.path, {}).setdefault(citation.page, {})[citation] = None
     return {
         path: [
             MarkedPage(number, _label(items), tuple(Highlight(plain(item.quote), item.boxes) for item in items))

@@ -256,15 +256,15 @@ class Papers:
         paper = self._shared.library.paper(path=str(path))
         return self._shared.files.opened(path, paper.md5) if paper else nullcontext(path)
 
-    def write_marked_pages(self, answers: Sequence[Answer], target: Path, *, on_event: OnEvent = unheard) -> int:
-        """Write a PDF of the pages that the answers cite, with the quotes marked; how many pages.
+    def write_marked_pages(self, citations: Sequence[Citation], target: Path, *, on_event: OnEvent = unheard) -> int:
+        """Write a PDF of the pages that are cited, with the quotes marked; how many pages.
 
         Raises UsageError where `target` is a file that was not made so, RagScienceError where it cannot be written.
         """
         from ragscience.engine.page_files import write_marked_pages
 
         return write_marked_pages(
-            answers,
+            citations,
             target,
             warn=lambda text: on_event(Warned(text)),
             opened=self.opened,

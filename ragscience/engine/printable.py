@@ -30,6 +30,7 @@ from ragscience.library.database import SCHEMA_VERSION
 if TYPE_CHECKING:
     from ragscience.library.history import Conversation, KeptAnswer
     from ragscience.review.quotes import QuotePlace
+    from ragscience.review.reports import DraftReport
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
@@ -157,6 +158,11 @@ def quote_output(quote: str, places: Sequence[QuotePlace], quote_id: str | None 
     """What `quote --json` prints for one quote."""
     rows = [select("likeness differences citations", place) for place in places]
     return select("schema id quote places", id=quote_id, quote=quote, places=rows)
+
+
+def draft_output(report: DraftReport) -> dict[str, Any]:
+    """What `check --json` prints."""
+    return select("schema draft counts sentences warnings", report)
 
 
 def answer_output(

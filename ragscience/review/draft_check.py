@@ -147,7 +147,8 @@ class DraftChecker:
             found = best if found is None else max(found, best, key=strength)
         self.warnings |= dict.fromkeys(judge.warnings)
         doubts = () if found.verbatim else judge.doubts(claim, [unit for _, unit in nearest], places)
-        differences = tuple(dict.fromkeys((*found.differences, *doubts)))
+        told = {one.kind for one in found.differences}
+        differences = (*found.differences, *dict.fromkeys(one for one in doubts if one.kind not in told))
         share = max(found.score, claim.share_in(nearest[0][1].around))
         if found.verdict == "supported" and not differences:
             verdict = "held"
@@ -155,7 +156,8 @@ class DraftChecker:
             verdict = "not held"
         else:
             verdict = "partly" if differences else "unclear"
-        spans = [(span, unit.start, unit.end) for span, unit in nearest]
+        cited_first = sorted(nearest, key=lambda one: one[0].place[1] != page)
+        spans = [(span, unit.start, unit.end) for span, unit in cited_first]
         if found.best and verdict == "held":
             spans.insert(0, (found.best.span, found.best.start, found.best.end))
         by_page = {span.place[1]: (span, start, end) for span, start, end in reversed(spans)}

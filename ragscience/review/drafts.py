@@ -59,19 +59,23 @@ _NO_PROSE = {
         re.compile(r"(?<!\\)%[^\n]*"),
         re.compile(r"\A[\s\S]*?\\begin\{document\}|\\end\{document\}[\s\S]*"),
         re.compile(
-            r"\\begin\{((?:equation|align|gather|figure|table|tabular|verbatim|lstlisting|thebibliography|tikzpicture"
-            r"|algorithm)\*?)\}[\s\S]*?\\end\{\1\}|\\\[[\s\S]*?\\\]"
+            r"\\(?:(?:sub){0,2}section|chapter|part|paragraph|title|author|date|bibliography)\*?"
+            r"\{(?:[^{}]|\{[^{}]{0,300}\}){0,500}\}"
         ),
-        re.compile(r"\\(?:(?:sub){0,2}section|chapter|part|paragraph|title|author|date|begin|end|bibliography)\*?\{[^{}]*\}"),
-        re.compile(r"\\(?:label|(?:eq|auto|c)?ref|vspace|hspace|bibliographystyle|usepackage|input|include)\*?\{[^{}]*\}"),
+        re.compile(r"\\(?:label|(?:eq|auto|c)?ref|vspace|hspace|bibliographystyle|input|include)\*?\{[^{}]{0,300}\}"),
     ),
-    "": (
-        re.compile(r"\A---\n[\s\S]*?\n(?:---|\.\.\.)\n"),
-        re.compile(r"^(```|~~~)[\s\S]*?^\1", re.M),
-        re.compile(r"<!--[\s\S]*?-->"),
-    ),
-}  # fmt: skip
+    "": (re.compile(r"\A---\n[\s\S]*?\n(?:---|\.\.\.)\n"),),
+}
 """For LaTeX and for all else what holds no sentences, in the order in which it is blanked."""
+_BLOCKS = {
+    _LATEX: re.compile(
+        r"\\(?:begin|end)\{(?:equation|align|gather|figure|table|tabular|verbatim|lstlisting|thebibliography|tikzpicture"
+        r"|algorithm)\*?\}|\\[\[\]]"
+    ),
+    "": re.compile(r"^(?:```|~~~)|<!--|-->", re.M),
+}
+"""What begins and ends a block without sentences."""
+_CLOSING = {"\\[": "\\]", "<!--": "-->", "```": "```", "~~~": "~~~"}
 _STARTS_LINE = re.compile(r"[ \t]*(?:$|[#>|*+-]|~~~|```|\d{1,2}[.)] )")
 _MARKUP = re.compile(r"[*`]|(?<!\w)_|_(?!\w)|\]\([^()\s]{0,500}\)|(?<!\w)\[")
 _EMPTY = re.compile(r"\((?:[^\w()]|see|e\.g\.|cf\.|and|i\.e\.)*\)")
@@ -183,6 +187,7 @@ def draft_of(text: str, name: str, paragraphs: Sequence[int] = (), *, warnings: 
     references = dict(_references(text, is_latex=is_latex))
     start, end = (0, 0) if is_latex else _after_heading(text)
     prose = text[:start] + _blank(text[start:end]) + text[end:]
+    prose = _without_blocks(prose, _BLOCKS[_LATEX if is_latex else ""])
     for pattern in _NO_PROSE[_LATEX if is_latex else ""]:
         prose = pattern.sub(lambda match: _blank(match[0]), prose)
     macros = {match[1]: match[2] for match in _MACRO.finditer(text)} if is_latex else {}
@@ -198,7 +203,7 @@ def draft_of(text: str, name: str, paragraphs: Sequence[int] = (), *, warnings: 
         line = bisect_right(starts, sentence.start)
         column = 1 if paragraphs else sentence.start - starts[line - 1] + 1
         words = _in_latex(part, macros) if is_latex else _MARKUP.sub("", part)
-        plain = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(_EMPTY.sub(" ", words).split())).strip(" ,;")
+        plain = re.sub(r" ([.,;:!?])", r"\1", " ".join(_EMPTY.sub(" ", words).split())).strip(" ,;")
         is_claim = sentence.kind != "nothing" and len(plain.split()) > 2
         return DraftSentence(name, line, column, plain, tuple(cited[one] for one in own), is_claim)
 
@@ -213,6 +218,20 @@ def draft_of(text: str, name: str, paragraphs: Sequence[int] = (), *, warnings: 
 
 def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
+
+
+def _without_blocks(text: str, tokens: re.Pattern[str]) -> str:
+    """The text with blanks in the place of figures, tables, code, comments and displayed formulas."""
+    pieces, at, closing = [], 0, ""
+    for match in tokens.finditer(text):
+        token = match[0]
+        if closing and token == closing:
+            pieces.append(_blank(text[at : match.end()]))
+            at, closing = match.end(), ""
+        elif not closing and (token in _CLOSING or token.startswith("\\begin")):
+            pieces.append(text[at : match.start()])
+            at, closing = match.start(), _CLOSING.get(token, token.replace("begin", "end"))
+    return "".join([*pieces, text[at:]])
 
 
 def _after_heading(text: str) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token,
 from ragscience.engine.printable import (
     answer_output,
     conversation_output,
+    draft_output,
     quote_output,
     search_output,
     turns_output,
@@ -119,6 +120,15 @@ class QuoteBody(BaseModel):
     papers: Annotated[list[Short], Field(max_length=100, description="Parts or patterns of names.")] = []
 
 
+class DraftBody(BaseModel):
+    """A draft to check."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(min_length=1, max_length=1_000_000)
+    name: Annotated[str, Field(max_length=300, description="Ends in the draft's format.")] = "draft.md"
+
+
 def history_of(request: Request) -> SavedAnswers:
     """The earlier answers of who asks."""
     return state_of(request).engine.history.for_person(person_of(request.scope).name)
@@ -142,6 +152,16 @@ def quote(body: QuoteBody, request: Request) -> Response:
     """Where a quote stands in the papers."""
     places = state_of(request).engine.review.quote(body.quote, body.papers)
     return JsonReply(quote_output(body.quote, places))
+
+
+@question_routes.post("/check", response_description="As `check --json` prints it.")
+async def check(body: DraftBody, request: Request) -> Response:
+    """What the papers hold of each sentence of a draft that cites one."""
+    state = state_of(request)
+    report = await until_done(
+        lambda _, cancel: state.engine.review.check_text(body.text, body.name, cancel=cancel), state.answers, request
+    )
+    return JsonReply(draft_output(report))
 
 
 @question_routes.post("/ask", response_description="As `ask --json` prints it.")

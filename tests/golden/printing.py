@@ -15,6 +15,7 @@ EVALUATED = b"""{"id": "e1", "question": "Which weight does dense search receive
 {"id": "e2", "question": "Who won the race at Elba?", "type": "none", "answerable": false}
 not json
 """
+DRAFT = "It answers with at most nine sentences (ragscience.pdf, p.4). Nothing is known of Elba (elba.pdf).\n"
 ENVIRONMENT = {"RAG_OLLAMA_URL": "http://127.0.0.1:9", "HF_HUB_OFFLINE": "1"}
 QUESTION = "How are the two lists of passages joined?"
 PRINTED = {
@@ -41,6 +42,7 @@ PRINTED = {
     "audit": ["query.py", "audit"],
     "audit-answer": ["query.py", "audit", "ANSWER"],
     "quote": ["query.py", "quote", "Both ways return the same answer, so that everything downstream"],
+    "check": ["query.py", "check", "draft.md"],
     "graph": ["query.py", "graph", "deep learning framework", "--together"],
     "path": ["query.py", "path", "deep learning framework", "embedding model", "--together"],
     "related": ["query.py", "related", "ragscience.pdf"],
@@ -79,6 +81,7 @@ def fill(commands):
     (commands.home / "papers" / "ragscience.pdf").write_bytes(content)
     (commands.home / "papers" / "copy.pdf").write_bytes(content + b"\n% a copy\n")
     (commands.home / "questions.txt").write_bytes(QUESTIONS)
+    (commands.home / "draft.md").write_text(DRAFT, encoding="utf-8")
     (commands.home / "evaluated.jsonl").write_bytes(EVALUATED)
     for command in (["-q"], ["graph", "-q"]):
         ran = commands.ingest(*command)

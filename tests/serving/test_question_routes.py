@@ -31,6 +31,13 @@ def test_a_quote_is_found_with_its_boxes(client):
     assert client.post("/api/v1/quote", json={"quote": "…"}).status_code == 400
 
 
+def test_a_draft_is_checked(client):
+    text = "Cobalt oxide gives the blue colour of the glaze (kilns.pdf)."
+    found = client.post("/api/v1/check", json={"text": text}).json()
+    assert found["counts"] == {"held": 1}
+    assert found["sentences"][0]["evidence"][0]["page"] == 1
+
+
 def test_an_answer_has_its_pages_and_is_kept(client):
     answer = client.post("/api/v1/ask", json={"question": SPEED}).json()
     assert "3.7" in answer["answer"]
