@@ -140,7 +140,7 @@ class KnownWorks:
                     self._by_id[one] = paper
 
     def named(self, entry: str, citing: Paper | None = None) -> Paper | None:
-        """The paper that an entry of another one, `citing`, names: by its identifier, or by its title and first author."""
+        """The paper that an entry of `citing` names: by its identifier, or by its title and first author."""
         for one in (*_DOI.findall(entry.casefold()), *_ARXIV.findall(entry)):
             if (paper := self._by_id.get(one)) is not None and paper != citing:
                 return paper
