@@ -137,16 +137,20 @@ def draft(half: str, seed: int, *, misses: bool) -> int:
 
 
 def _print_draft(kind: str, mine: list[Case], flags: Sequence[str]) -> None:
-    verdicts = [case["found"].verdict for case in mine]
+    held = [case for case in mine if case["found"].verdict == "held"]
     shown = []
-    for name, count in (
-        ("held", verdicts.count("held")),
-        ("flagged", sum(one in flags for one in verdicts)),
-        ("first page", sum(case["page"] in [one.page for one in case["found"].evidence[:1]] for case in mine)),
-        ("pages", sum(case["page"] in [one.page for one in case["found"].evidence] for case in mine)),
+    for name, hits, of in (
+        ("held", len(held), mine),
+        ("flagged", sum(case["found"].verdict in flags for case in mine), mine),
+        ("page of those held", sum(case["page"] == case["found"].evidence[0].page for case in held), held),
+        (
+            "page among those shown",
+            sum(case["page"] in [one.page for one in case["found"].evidence] for case in mine),
+            mine,
+        ),
     ):
-        low, high = wilson(count, len(mine))
-        shown.append(f"{name} {count:4}  {count / max(1, len(mine)):.3f} [{low:.3f}, {high:.3f}]")
+        low, high = wilson(hits, len(of))
+        shown.append(f"{name} {hits:4}  {hits / max(1, len(of)):.3f} [{low:.3f}, {high:.3f}]")
     print(f"{kind:11} of {len(mine):4}: {'; '.join(shown)}")
 
 

@@ -134,11 +134,6 @@ class Number:
         """Whether an equal number is there, of no other unit and with no other bound."""
         return any(self.equals(one) and self.fits(one) for one in page.numbers)
 
-    @property
-    def is_year(self) -> bool:
-        """Whether it may be one."""
-        return not self.unit and self.value in range(1900, 2100)
-
     def fits(self, page: Number) -> bool:
         """Whether a page's equal number has no other unit and no other bound."""
         is_other = self.unit and page.unit and self.unit != page.unit

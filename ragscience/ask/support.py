@@ -20,7 +20,6 @@ from ragscience.core.tokenizing import terms as stems
 
 if TYPE_CHECKING:
     from ragscience.ask.unit_scores import Reader
-    from ragscience.models.span_reader import AnswerSpan
 
 
 SUPPORT_THRESHOLD = 0.5
@@ -39,9 +38,7 @@ _READ_UNITS = 8
 _MOST_NUMBERS = 4
 _BEHIND = 0.5
 """Log-odds by which the reader may prefer another place: it is not so sure of itself."""
-_SURE, _FAR_BEHIND, _NEVER = 5.0, 4.0, -99.0
-"""Log-odds from which the reader is sure of another number, and by which the claim's own is behind it."""
-_ALMOST = 0.9
+_ALMOST = 0.8
 """Of the nearest line's share: other lines that say as much of the claim."""
 _BESIDE_UNITS = 3
 _BESIDE = 25
@@ -139,8 +136,8 @@ class Judge:
         """What the claim says and the lines around the nearest ones do not, as `nearest` gives them.
 
         That is a number, with its unit and bound, that no row of a table about the same has; that something holds
-        always; a "not"; the opposite of their word; else a number where the reader finds another one for sure. Stricter
-        than `by_words`, which leaves it open whether other lines of the pages say so.
+        always; a "not"; the opposite of their word. Stricter than `by_words`, which leaves it open whether other lines
+        of the pages say so.
         """
         shares = [claim.share_in(unit) + claim.share_in(unit.around) / 2 for unit in nearest]
         near = [unit.around for unit, share in zip(nearest, shares, strict=True) if share >= _ALMOST * shares[0]]
@@ -162,11 +159,6 @@ class Judge:
         for word in claim.words:
             if (opposites := opposites_of(word) & there) and not frozenset(stems(word)) & there:
                 yield Difference("opposite", word, " ".join(sorted(opposites)))
-        if not lacking and self._read is not None:
-            texts = [joined_lines(unit.text) for unit in nearest]
-            for number in [one for one in numbers if not one.is_year][:_MOST_NUMBERS]:
-                if other := _read_otherwise(number, texts, self._read):
-                    yield Difference("number", number.shown, other)
 
     def by_words(self, claim: Claim, places: Sequence[Place]) -> Finding:
         """How far the pages at `places` together hold `claim`, by its words.
@@ -253,27 +245,12 @@ def _near(claim: Claim, quote: Quote) -> Said:
 
 
 def _is_read(number: Number, texts: Sequence[str], read: Reader) -> bool:
-    found, agreeing = _readings(number, texts, read)
-    return max(agreeing, default=_NEVER) >= max((span.score for span in found), default=0.0) - _BEHIND
-
-
-def _readings(number: Number, texts: Sequence[str], read: Reader) -> tuple[list[AnswerSpan], list[float]]:
-    """(what is read in the place of the number in each text, the scores of those that are this number)."""
     found = read(f"{number.question.rstrip(' .')}?", texts)
-    agreeing = [
-        span.score for text, span in zip(texts, found, strict=True) if _agrees(number, text, span.start, span.end)
-    ]
-    return found, agreeing
-
-
-def _read_otherwise(number: Number, texts: Sequence[str], read: Reader) -> str:
-    """The number that is surely in the place of this one; empty where that is not sure."""
-    found, agreeing = _readings(number, texts, read)
-    best = max(range(len(texts)), key=lambda at: found[at].score)
-    if found[best].score < _SURE or found[best].score - max(agreeing, default=_NEVER) < _FAR_BEHIND:
-        return ""
-    answer = texts[best][slice(*_whole_number(texts[best], found[best].start, found[best].end))]
-    return answer if Said(answer).numbers else ""
+    enough = max((span.score for span in found), default=0.0) - _BEHIND
+    return any(
+        span.score >= enough and _agrees(number, text, span.start, span.end)
+        for text, span in zip(texts, found, strict=True)
+    )
 
 
 def _whole_number(text: str, start: int, end: int) -> tuple[int, int]:
