@@ -11,7 +11,8 @@ from ragscience.cli.output import console, flat, print_json, print_table, put
 from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, opened, say
 from ragscience.cli.screen import IngestScreen, Screen
 from ragscience.cli.status_line import STATUS
-from ragscience.engine.printable import counted, draft_output, quote_output, shortened
+from ragscience.engine.printable import counted, shortened
+from ragscience.engine.review_runs import draft_output, quote_output
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -29,8 +29,6 @@ from ragscience.library.database import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ragscience.library.history import Conversation, KeptAnswer
-    from ragscience.review.quotes import QuotePlace
-    from ragscience.review.reports import DraftReport
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")
@@ -152,17 +150,6 @@ _OUTLINE = f"schema {_PAPER} bibtex_key names outline tables figures references 
 def search_output(found: Found, question_id: str | None) -> dict[str, Any]:
     """What `search --json` prints for one question."""
     return with_formulas_named(select(_SEARCH, found, id=question_id, **_shown(found)))  # type: ignore[no-any-return]
-
-
-def quote_output(quote: str, places: Sequence[QuotePlace], quote_id: str | None = None) -> dict[str, Any]:
-    """What `quote --json` prints for one quote."""
-    rows = [select("likeness differences citations", place) for place in places]
-    return select("schema id quote places", id=quote_id, quote=quote, places=rows)
-
-
-def draft_output(report: DraftReport) -> dict[str, Any]:
-    """What `check --json` prints."""
-    return select("schema draft counts sentences warnings", report)
 
 
 def answer_output(

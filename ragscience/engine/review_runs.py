@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import Cancelled
+from ragscience.core.serialization import select
 from ragscience.engine.events import OnEvent, Progressed, unheard
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.review.quotes import QuoteFinder
@@ -75,3 +76,14 @@ class Review:
             sentences = tuple(checker.check(draft, suggest=suggest, on_sentence=on_sentence))
         self._shared.publish_damage()
         return DraftReport(name, sentences, (*draft.warnings, *checker.warnings))
+
+
+def quote_output(quote: str, places: Sequence[QuotePlace], quote_id: str | None = None) -> dict[str, Any]:
+    """What `quote --json` prints for one quote."""
+    rows = [select("likeness differences citations", place) for place in places]
+    return select("schema id quote places", id=quote_id, quote=quote, places=rows)
+
+
+def draft_output(report: DraftReport) -> dict[str, Any]:
+    """What `check --json` prints."""
+    return select("schema draft counts sentences warnings", report)

@@ -10,7 +10,6 @@ import codecs
 import html
 import io
 import json
-import logging
 import os
 import re
 import subprocess
@@ -30,7 +29,7 @@ from typing import Any, TypeVar
 from ragscience.core.errors import FileProblem, missing_package
 from ragscience.core.records import Document, Element, Line, Page
 from ragscience.reading.pandoc_document import document_of
-from ragscience.reading.text_cleaning import clean_text, printable_name
+from ragscience.reading.text_cleaning import clean_text, printable_name, text_of_latex
 
 _Place = TypeVar("_Place", Page, Line, Element)
 _READERS = {".docx": "docx", ".epub": "epub", ".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex"}
@@ -156,14 +155,8 @@ def with_formulas(document: Document, formulas: Sequence[str]) -> Document:
 
 def _symbols(formula: str) -> tuple[frozenset[str], Counter[str]]:
     """The numbers of a formula, and how often it has each letter and digit, without its LaTeX."""
-    from pylatexenc.latex2text import LatexNodes2Text
-    from pylatexenc.latexwalker import LatexWalkerError
-
-    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
     numbers, text = frozenset(_FORMULA_NUMBER.findall(formula)), _FORMULA_NUMBER.sub("", formula)
-    with suppress(LatexWalkerError, RecursionError, ValueError, IndexError):
-        text = LatexNodes2Text(math_mode="text").latex_to_text(text)
-    return numbers, Counter(filter(str.isalnum, unicodedata.normalize("NFKD", text)))
+    return numbers, Counter(filter(str.isalnum, unicodedata.normalize("NFKD", text_of_latex(text))))
 
 
 def _alike(first: tuple[frozenset[str], Counter[str]], second: tuple[frozenset[str], Counter[str]]) -> float:

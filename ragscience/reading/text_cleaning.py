@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -130,6 +132,17 @@ def _accented(letter: str, sign: str) -> str:
     """The letter with the accent on it as one character, or empty where there is no such character."""
     whole = unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _ACCENTS[sign])
     return whole if letter and len(whole) == 1 else ""
+
+
+def text_of_latex(source: str) -> str:
+    """The words of LaTeX source, formulas as text; as it is written where it cannot be read."""
+    from pylatexenc.latex2text import LatexNodes2Text
+    from pylatexenc.latexwalker import LatexWalkerError
+
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
+    with suppress(LatexWalkerError, RecursionError, ValueError, IndexError):
+        return str(LatexNodes2Text(math_mode="text", keep_comments=True).latex_to_text(source))
+    return source
 
 
 def illegible_share(text: str) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from ragscience.ask.answer_sentences import AnswerSentence, cited_parts, homes, 
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.paper_records import ENDING
 from ragscience.reading.other_formats import decoded, read_other
+from ragscience.reading.text_cleaning import text_of_latex
 from ragscience.sources.bib_reading import read_bib
 
 DRAFTS = (".md", ".tex", ".docx", ".txt")
@@ -299,10 +299,5 @@ def _flowing(text: str, *, is_latex: bool) -> str:
 
 def _in_latex(part: str, macros: Mapping[str, str]) -> str:
     """The words of LaTeX source."""
-    from pylatexenc.latex2text import LatexNodes2Text
-    from pylatexenc.latexwalker import LatexWalkerError
-
     part = re.sub(r"\\([A-Za-z]+)(?![A-Za-z])(?:\{\})?", lambda match: macros.get(match[1], match[0]), part)
-    with suppress(LatexWalkerError, RecursionError, ValueError, IndexError):
-        return str(LatexNodes2Text(math_mode="text", keep_comments=True).latex_to_text(part))
-    return re.sub(r"\\[A-Za-z]+|[{}$]", " ", part)
+    return text_of_latex(part)

@@ -20,12 +20,11 @@ from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token,
 from ragscience.engine.printable import (
     answer_output,
     conversation_output,
-    draft_output,
-    quote_output,
     search_output,
     turns_output,
 )
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
+from ragscience.engine.review_runs import draft_output, quote_output
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import JsonReply, problem_of_error, without_folders, words_without_folders

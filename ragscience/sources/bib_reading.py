@@ -6,13 +6,13 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Metadata, Paper, title_of
 from ragscience.core.tokenizing import counted, some_of
+from ragscience.reading.text_cleaning import text_of_latex
 from ragscience.sources.zotero import CITATION_KEY
 
 _ENCODING = re.compile(rb"\s*%\s*Encoding:\s*([\w-]{1,40})")
@@ -68,7 +68,6 @@ def read_bib(path: Path) -> BibFile:
     import bibtexparser
 
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is broken is in `failed_blocks`, too
-    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
     found = bibtexparser.parse_string(_text_of(path))
     by_key = {one.key: {field.key.lower(): str(field.value) for field in one.fields} for one in found.entries}
     entries = tuple(_entry(one.key, one.entry_type.lower(), by_key) for one in found.entries)
@@ -129,11 +128,7 @@ def _plain(value: str) -> str:
     """A field's text without LaTeX."""
     text = " ".join(value.split())
     if _IS_LATEX.search(text):
-        from pylatexenc.latex2text import LatexNodes2Text
-        from pylatexenc.latexwalker import LatexWalkerError
-
-        with suppress(LatexWalkerError, RecursionError, ValueError, IndexError):  # then it stays as it is written
-            text = LatexNodes2Text(keep_comments=True).latex_to_text(text)
+        text = text_of_latex(text)
     return " ".join(text.replace("{", "").replace("}", "").split())
 
 
