@@ -12,7 +12,6 @@ from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, opened, say
 from ragscience.cli.screen import IngestScreen, Screen
 from ragscience.cli.status_line import STATUS
 from ragscience.engine.printable import counted, shortened
-from ragscience.engine.review_runs import draft_output, quote_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +41,7 @@ def quote(
     Line ends, hyphens and case do not matter. Exit code 4: a quote is nowhere.
     """
     from ragscience.cli.ask_command import each_asked
+    from ragscience.engine.review_runs import quote_output
 
     asked = opt.one_of("quote", words, source)
     screen = Screen(quiet=run.quiet)
@@ -80,7 +80,7 @@ def check(
     draft: Path = opt.argument("DRAFT", "A draft that ends in .md, .tex, .docx or .txt."),
     suggest: bool = opt.flag("--suggest", "Also list the papers that say what a sentence without citation says."),
     form: Formats = opt.option(
-        "--format FORM", "table, json, lines (file:line:col: message) or sarif.", "table", opt.OUTPUT
+        "--format FORM", "How to print: table, json, lines (file:line:col: message) or sarif.", "table", opt.OUTPUT
     ),
     json: bool = opt.flag("--json", "The same as --format json (docs/json.md).", opt.OUTPUT),
     annotate: Path | None = opt.option(
@@ -119,6 +119,7 @@ def _changed_at(draft: Path) -> int:
 
 
 def _print_report(report: DraftReport, form: str) -> None:
+    from ragscience.engine.review_runs import draft_output
     from ragscience.review.reports import as_sarif, message_of, place_of, to_show
 
     if form in ("json", "sarif"):
