@@ -16,6 +16,7 @@ from ragscience.ask.phrase_search import Phrase
 from ragscience.engine import places
 from ragscience.evaluation import answer_metrics
 from ragscience.graph import extraction, local_extraction
+from ragscience.review import values
 from tests.ask.passages import SAMPLING, TRAINING, hit
 from tests.cpu_limit import cpu_limit
 from tests.pattern_texts import Pattern, all_patterns, hostile_texts, use
@@ -48,6 +49,7 @@ MADE = {
     "ragscience.ask.phrase_search:__init__": lambda: [
         Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")
     ],
+    "ragscience.review.values:_called": lambda: [values._called("data sets")],
     "ragscience.library.history:search": lambda: [re.compile(r"\bbeam"), re.compile("束")],
     "ragscience.agent.corrective:expansions": lambda: [re.compile(r"(?<!\w)BLEU"), re.compile(r"(?<!\w)BLEUs?(?!\w)")],
 }

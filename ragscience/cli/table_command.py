@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragscience.cli import options as opt
-from ragscience.cli.output import console, print_json, print_table, put
+from ragscience.cli.output import console, hand_over, print_json, print_table, put
 from ragscience.cli.running import opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
@@ -21,6 +21,7 @@ def table(
     json: bool = opt.JSON,
     csv: Path | None = opt.option("--csv FILE", "Write it for a spreadsheet, with pages and quotes.", panel=opt.OUTPUT),
     md: Path | None = opt.option("--md FILE", "Write it in Markdown, with the quotes below.", panel=opt.OUTPUT),
+    html: Path | None = opt.option("--html FILE", "Write a page with the quote behind each value.", panel=opt.OUTPUT),
     fresh: bool = opt.flag("--fresh", "Ask again what was asked before."),
 ) -> int:
     """Fill a table: each paper is asked each question, and each value has its quote and page.
@@ -32,34 +33,28 @@ def table(
     from ragscience.review import matrix_files
     from ragscience.review.columns import read_columns
 
-    columns = read_columns(file)
-    targets = [(csv, matrix_files.as_csv), (md, matrix_files.as_markdown)]
-    screen = Screen(quiet=run.quiet)
+    columns, screen = read_columns(file), Screen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
         screen.keep_choices_in(engine.home.told)
         request = AskRequest("", narrow.filters(), top_k=narrow.k)
         matrix = fill(engine, columns, request, fresh=fresh, on_event=screen)
     STATUS.hide()
-    for target, made in targets:
+    for target, made in ((csv, matrix_files.as_csv), (md, matrix_files.as_markdown), (html, matrix_files.as_page)):
         if target is not None:
-            from ragscience.cli.output import hand_over
-
             hand_over(made(matrix), target)
     if json:
         print_json(matrix_files.matrix_output(matrix))
         return 0
-    names = ["paper", *(column.name for column in columns)]
+    names, out = ["paper", *(column.name for column in columns)], console()
     rows = []
     for row in matrix.rows:
         shown = [plain(cell.shown(column)) for cell, column in zip(row.cells, columns, strict=True)]
         places = [f" ({place_label(row.file, cell.values[0].page)})" if cell.values else "" for cell in row.cells]
         rows.append([row.file, *map("".join, zip(shown, places, strict=True))])
-    out = console()
     print_table(names, rows, out, wraps=names)
-    for name, given in matrix.differing().items():
-        said = "; ".join(f"{value.text} ({paper}, {place_label(paper, value.page)})" for paper, value in given)
-        put(out, plain(f"Papers differ on {name}: {said}"))
-    total = len(matrix.rows) * len(columns)
-    if matrix.asked < total and not run.quiet:
-        say(f"{counted(matrix.asked, 'cell')} asked, {counted(total - matrix.asked, 'cell')} kept from before.")
+    for line in matrix.differences():
+        put(out, plain(line))
+    kept = len(matrix.rows) * len(columns) - matrix.asked
+    if kept and not run.quiet:
+        say(f"{counted(matrix.asked, 'cell')} asked, {counted(kept, 'cell')} kept from before.")
     return 0

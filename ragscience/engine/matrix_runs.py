@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ragscience.core.records import PASSAGES, Answer, Paper
 from ragscience.core.serialization import from_json
 from ragscience.core.settings import changed_settings
 from ragscience.engine.asking import ask
+from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import OnEvent, Progressed, unheard
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, check_filters, check_question, filters_by_name
@@ -24,17 +25,9 @@ from ragscience.library.atomic_files import disk_errors, read_checked_json, writ
 from ragscience.library.filter_selection import papers_allowed
 from ragscience.review.columns import Column
 from ragscience.review.matrix import Matrix, MatrixCell, MatrixRow
-from ragscience.review.values import (
-    ROUTED,
-    STATED,
-    Value,
-    read_values,
-    routed_values,
-    typed,
-    worded_values,
-)
+from ragscience.review.values import STATED, Value, dates_on, read_values, routed_values, worded_values
 
-VERSION = 1
+VERSION = 2
 """Of what a cell is made by: cells of another version are asked again."""
 PASSAGES_READ = 24
 """Passages of a paper that are looked at for a cell where no language model reads them."""
@@ -42,35 +35,6 @@ FAILED = "failed"
 """The mode of a cell that a language model was to word and did not: it is asked again the next time."""
 _KEPT = 500
 """Cells of a paper that are kept, the newest."""
-
-
-@dataclass(frozen=True, slots=True)
-class _PaperCells:
-    """The cells of one paper on disk, by what they were asked by."""
-
-    path: Path
-    cells: dict[str, Any]
-
-    @classmethod
-    def of(cls, folder: Path, paper: Paper) -> _PaperCells:
-        path, cells = folder / f"{paper.md5}.json", {}
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            cells = dict(read_checked_json(path))
-        return cls(path, cells)
-
-    def cell(self, key: str) -> MatrixCell | None:
-        with suppress(ValueError):
-            return from_json(MatrixCell, self.cells[key]) if key in self.cells else None
-        return None
-
-    def keep(self, key: str, cell: MatrixCell) -> None:
-        """Write it to the disk, so that not even a kill loses it. Raises DiskProblem."""
-        self.cells[key] = asdict(cell)
-        for old in [*self.cells][:-_KEPT]:
-            del self.cells[old]
-        with disk_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_checked_json(self.path, self.cells)
 
 
 def fill(
@@ -90,30 +54,44 @@ def fill(
         check_question(column.question)
     filters = filters_by_name(shared.library, request.filters)
     check_filters(shared.library, filters)
-    papers = shared.library.papers()
-    allowed = papers_allowed(papers, filters)
-    papers = [paper for paper in papers if allowed is None or paper.paper_id in allowed]
+    every = shared.library.papers()
+    allowed = papers_allowed(every, filters)
+    papers = [paper for paper in every if allowed is None or paper.paper_id in allowed]
     if not papers:
         raise NothingFound("There are no papers to ask.", "`python ingest.py` reads those in papers/.")
-    passages = None if shared.models.llm(shared.settings) else PASSAGES_READ
-    total, rows, asked = len(papers) * len(columns), list[MatrixRow](), 0
+    passages = request.top_k or (None if shared.models.llm(shared.settings) else PASSAGES_READ)
+    rows, asked, done = list[MatrixRow](), 0, 0
     for paper in papers:
-        kept, cells = _PaperCells.of(shared.home.cells, paper), list[MatrixCell]()
-        within = replace(filters, papers=(), paper_ids=(paper.paper_id,))
-        own = replace(request, filters=within, top_k=request.top_k or passages)
+        path, cells = shared.home.cells / f"{paper.md5}.json", list[MatrixCell]()
+        kept, within = _kept(path), replace(filters, papers=(), paper_ids=(paper.paper_id,))
         for column in columns:
-            done = len(rows) * len(columns) + len(cells)
-            on_event(Progressed(f"{paper.file}: {column.name}", done, total))
-            run = QuestionRun(shared, replace(own, question=column.question), on_event=on_event, cancel=None)
+            on_event(Progressed(f"{paper.file}: {column.name}", done, len(papers) * len(columns)))
+            done += 1
+            own = replace(request, question=column.question, filters=within, top_k=passages)
+            run = QuestionRun(shared, own, on_event=on_event, cancel=None)
             key = _key(run, paper, column)
-            cell = None if fresh else kept.cell(key)
-            if cell is None:
-                cell, asked = _asked(run, paper, column, on_event), asked + 1
-                if cell.mode != FAILED:
-                    kept.keep(key, cell)
-            cells.append(cell)
+            if fresh or key not in kept:
+                asked += 1
+                kept[key] = asdict(_asked(run, own, paper, column))
+                _keep(path, kept)
+            cells.append(from_json(MatrixCell, kept[key]))
         rows.append(MatrixRow(paper.file, paper.path, paper.title, tuple(cells)))
     return Matrix(tuple(columns), tuple(rows), asked)
+
+
+def _kept(path: Path) -> dict[str, Any]:
+    """The cells of one paper, by what they were asked by; none where the file is not there or damaged."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return dict(read_checked_json(path))
+    return {}
+
+
+def _keep(path: Path, cells: dict[str, Any]) -> None:
+    """Write the cells, so that not even a kill loses them. Raises DiskProblem."""
+    done = {key: cell for key, cell in [*cells.items()][-_KEPT:] if cell["mode"] != FAILED}
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_checked_json(path, done)
 
 
 def _key(run: QuestionRun, paper: Paper, column: Column) -> str:
@@ -122,20 +100,18 @@ def _key(run: QuestionRun, paper: Paper, column: Column) -> str:
     parts = [
         VERSION, paper.md5, paper.added_at, library.chunker, library.vectors_epoch, asdict(column),
         asdict(library.embedder) if library.embedder else None, run.settings.deciding_values(),
-        [llm.name, llm.digest] if llm else None, {**filters, "paper_ids": ()},
+        [llm.name, llm.digest] if llm else None, run.request.top_k, {**filters, "paper_ids": ()},
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _asked(run: QuestionRun, paper: Paper, column: Column, on_event: OnEvent) -> MatrixCell:
+def _asked(run: QuestionRun, request: AskRequest, paper: Paper, column: Column) -> MatrixCell:
     """The cell, from the answer to its question."""
-    answer = _answer(run, on_event)
-    values: list[Value] = []
+    context, values, answer = run.answer_context, list[Value](), _answer(run, request)
+    readers = Readers(context.matcher, context.spans)
     if answer.route != PASSAGES:
         values = routed_values(column, answer) or list(_dated(run, paper, column, answer))
-        answer = answer if values else _answer(run, on_event, plain=True)
-    context = run.answer_context
-    readers = Readers(context.matcher, context.spans)
+        answer = answer if values else _answer(run, replace(request, plain=True))
     if not values and answer.mode == "llm":
         values = worded_values(column, answer, readers)
     elif not values:
@@ -145,20 +121,15 @@ def _asked(run: QuestionRun, paper: Paper, column: Column, on_event: OnEvent) ->
     return MatrixCell(stated, None if stated or not values else values[0], FAILED if failed else answer.mode)
 
 
-def _answer(run: QuestionRun, on_event: OnEvent, *, plain: bool = False) -> Answer:
-    from ragscience.engine.dialogue import Dialogue
-
-    request = replace(run.request, plain=plain) if isinstance(run.request, AskRequest) else AskRequest(run.question)
+def _answer(run: QuestionRun, request: AskRequest) -> Answer:
     unkept = changed_settings(run.settings, {"history": False})
     silent = Dialogue(run.shared.home, unkept, name=None, continue_last=False)
-    return ask(run.shared, request, dialogue=silent, on_event=on_event)
+    return ask(run.shared, request, dialogue=silent, on_event=run.publish)
 
 
 def _dated(run: QuestionRun, paper: Paper, column: Column, answer: Answer) -> Iterator[Value]:
-    """A date that is known of the paper, where a running head or stamp of its first page has its year."""
-    known = {text[-4:] for block in answer.blocks for text in typed(column, block.text, 0, len(block.text))}
-    head = run.library.contents(paper.paper_id).page(1).furniture if column.kind == "date" else ""
-    for line in head.splitlines():
-        for text in typed(column, line, 0, len(line)):
-            if known & {text[-4:], text[:4]}:
-                yield Value(text, 1, line, ROUTED.get(answer.confidence or "", 0.0))
+    """A date that is known of the paper, where a running head, a stamp or a line of its first page has its year."""
+    if column.kind == "date":
+        contents = run.library.contents(paper.paper_id)
+        for text in (contents.page(1).furniture, contents.text(1)):
+            yield from dates_on(column, answer, text)

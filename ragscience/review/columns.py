@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ragscience.core.errors import UsageError, missing_package
+from ragscience.core.serialization import from_json
 from ragscience.core.system import small_text
 
-KINDS = ("text", "number", "yes/no", "list", "date")
 _KEYS = ("question", "type", "unit", "agree")
 _MOST_BYTES = 1 << 20
 _UNIT = re.compile(r"%|[^\W\d_]{1,20}(?:/[^\W\d_]{1,9})?")
@@ -26,8 +26,7 @@ class Column:
 
     name: str
     question: str
-    kind: str = "text"
-    """One of KINDS."""
+    kind: Literal["text", "number", "yes/no", "list", "date"] = "text"
     unit: str = ""
     """Of a number: what it is converted to; empty: it stays as printed."""
     agree: bool = False
@@ -40,71 +39,50 @@ def read_columns(path: Path) -> tuple[Column, ...]:
 
     try:
         text = small_text(path, _MOST_BYTES)
-        _refuse_twice(yaml.compose(text, Loader=yaml.SafeLoader), path)
+        twice = next(_twice(yaml.compose(text, Loader=yaml.SafeLoader)), None)
         whole = yaml.safe_load(text)
     except OSError as error:
         what = f"{path} cannot be read: {error.strerror or error}."
         raise UsageError(what, "Name a YAML file of questions.") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         mark, what = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         where = f", line {mark.line + 1}" if mark else ""
         fix = "Put a name or question with : # { [ or ? in it into quotes."
         raise UsageError(f"{path}{where}: {' '.join(what.split())}.", fix) from error
-    except RecursionError as error:
-        raise UsageError(f"{path} is nested too deep.", _SHAPE) from error
-    if not whole:
+    if twice:
+        where = f"{path}, line {twice.start_mark.line + 1}"
+        raise UsageError(f"{where}: {twice.value!r} is there twice.", "Give each column a name of its own.")
+    if not whole or not isinstance(whole, dict):
         raise UsageError(f"{path} has no columns.", _SHAPE)
-    if not isinstance(whole, dict):
-        raise UsageError(f"{path} has no names of columns.", _SHAPE)
     return tuple(_column(name, value, path) for name, value in whole.items())
 
 
-def _refuse_twice(node: Any, path: Path) -> None:
-    """Raise UsageError for a name that is there twice, of which YAML would keep the last."""
+def _twice(node: Any) -> Iterator[Any]:
+    """The keys that are there twice, of which YAML would keep the last."""
     seen = set[str]()
     for key, value in node.value if node is not None and node.id == "mapping" else ():
         if str(key.value) in seen:
-            where = f"{path}, line {key.start_mark.line + 1}"
-            raise UsageError(f"{where}: {key.value!r} is there twice.", "Give each column a name of its own.")
+            yield key
         seen.add(str(key.value))
-        _refuse_twice(value, path)
+        yield from _twice(value)
 
 
 def _column(name: Any, value: Any, path: Path) -> Column:
-    if not isinstance(name, str):
-        raise UsageError(f"{path}: YAML reads the name {name!r} as no text.", "Put it into quotes.")
-    given = {"question": value} if isinstance(value, str) else value
-    if not isinstance(given, dict):
-        raise UsageError(f"{path}: the column {name!r} has no question.", _SHAPE)
-    for key in given:
-        if key not in _KEYS:
-            raise UsageError(f"{path}: {name!r} has the unknown key {key!r}.{_meant(key, _KEYS)}", _keys())
-    question, kind, unit, agree = (given.get(key) for key in _KEYS)
-    if not isinstance(question, str) or not question.strip():
-        raise UsageError(f"{path}: the column {name!r} has no question.", _SHAPE)
-    kind = "text" if kind is None else kind
-    if kind not in KINDS:
-        raise UsageError(f"{path}: {name!r} has the unknown type {kind!r}.{_meant(kind, KINDS)}", _kinds())
-    if unit is not None and (kind != "number" or not isinstance(unit, str)):
-        raise UsageError(f"{path}: {name!r} has the unit {unit!r} and is no number.", "Add `type: number`.")
-    if agree not in (None, True, False):
-        raise UsageError(f"{path}: `agree` of {name!r} is {agree!r}.", "Write true or false.")
-    if unit:
-        converted(1.0, unit, unit)
-    return Column(" ".join(name.split()), question.strip(), kind, unit or "", bool(agree))
-
-
-def _meant(word: Any, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(str(word), known, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def _keys() -> str:
-    return f"The keys are {', '.join(_KEYS)}."
-
-
-def _kinds() -> str:
-    return f"The types are {', '.join(KINDS)}."
+    given = {"question": value} if isinstance(value, str) else value if isinstance(value, dict) else {}
+    unknown = [key for key in given if key not in _KEYS]
+    if unknown:
+        raise UsageError(f"{path}: {name!r} has the unknown key {unknown[0]!r}.", f"The keys are {', '.join(_KEYS)}.")
+    try:
+        renamed = {"kind" if key == "type" else key: value for key, value in given.items()}
+        column = from_json(Column, {**renamed, "name": name})
+    except ValueError as error:
+        said = str(error).removeprefix("not Column: ").replace("kind: ", "type: ", 1)
+        raise UsageError(f"{path}: {name!r}: {said}.", _SHAPE) from error
+    if column.unit and column.kind != "number":
+        raise UsageError(f"{path}: {name!r} has the unit {column.unit!r} and is no number.", "Add `type: number`.")
+    if column.unit:
+        converted(1.0, column.unit, column.unit)
+    return column
 
 
 def converted(number: float, unit: str, into: str) -> float | None:
@@ -112,11 +90,7 @@ def converted(number: float, unit: str, into: str) -> float | None:
 
     Raises UsageError for an `into` that is no unit, and where pint is not installed.
     """
-    try:
-        import pint
-    except ImportError as error:
-        raise missing_package("The unit of a column", "pint", "tables", UsageError) from error
-    units, problems = _units(), (pint.errors.PintError, AttributeError, ValueError, TypeError)
+    units, problems = _units()
     try:
         wanted = units.Unit(into)
     except problems as error:
@@ -128,7 +102,10 @@ def converted(number: float, unit: str, into: str) -> float | None:
 
 
 @cache
-def _units() -> Any:
-    import pint
-
-    return pint.UnitRegistry()
+def _units() -> tuple[Any, tuple[type[Exception], ...]]:
+    """Pint's units, and what it raises."""
+    try:
+        import pint
+    except ImportError as error:
+        raise missing_package("The unit of a column", "pint", "tables", UsageError) from error
+    return pint.UnitRegistry(), (pint.errors.PintError, AttributeError, ValueError, TypeError)

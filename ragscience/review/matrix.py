@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ragscience.core.paper_records import place_label
 from ragscience.review.columns import Column
 from ragscience.review.values import HIGH, Value
 
@@ -55,11 +56,19 @@ class Matrix:
     asked: int
     """How many cells were asked now; the others were on disk."""
 
-    def differing(self) -> Mapping[str, tuple[tuple[str, Value], ...]]:
+    def differing(self) -> Mapping[str, list[tuple[str, Value]]]:
         """By the name of each column whose papers should agree and do not: each value that there is, with its paper."""
-        found: dict[str, tuple[tuple[str, Value], ...]] = {}
+        found: dict[str, list[tuple[str, Value]]] = {}
         for at, column in enumerate(self.columns):
             given = [(row.file, row.cells[at].values[0]) for row in self.rows if row.cells[at].values]
             if column.agree and any(not value.same(given[0][1]) for _, value in given):
-                found[column.name] = tuple(given)
+                found[column.name] = given
         return found
+
+    def differences(self) -> list[str]:
+        """The same in a line for each column."""
+        return [
+            f"Papers differ on {name}: "
+            + "; ".join(f"{one.text} ({file}, {place_label(file, one.page)}: “{one.quote}”)" for file, one in given)
+            for name, given in self.differing().items()
+        ]

@@ -1,48 +1,38 @@
-"""A literature matrix as JSON, CSV and Markdown."""
+"""A literature matrix as JSON, CSV, Markdown and a page."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import asdict
+from html import escape
+from pathlib import Path
 from typing import Any
 
-from ragscience.core.paper_records import place_label
+from ragscience.core.paper_records import has_pages, place_label
 from ragscience.core.serialization import select
 from ragscience.review.columns import Column
-from ragscience.review.matrix import Matrix, MatrixCell
+from ragscience.review.matrix import Matrix, MatrixCell, MatrixRow
 
 _FORMULA = tuple("=+-@\t\r")
 """How text begins that a spreadsheet would compute."""
+_STYLE = (
+    "body{font:15px system-ui,sans-serif;margin:1.5rem}table{border-collapse:collapse}"
+    "td,th{border:1px solid #bbb;padding:.4rem;text-align:left;vertical-align:top;max-width:24rem}"
+    "th{background:#f2f2f2;position:sticky;top:0}summary{cursor:pointer}.none{color:#777}.differs{background:#ffe9c7}"
+    "blockquote{margin:.4rem 0;padding-left:.6rem;border-left:3px solid #888;overflow-wrap:anywhere}"
+)
 
 
 def matrix_output(matrix: Matrix) -> dict[str, Any]:
-    """What `table --json` prints."""
-    rows = [
-        {
-            "file": row.file,
-            "title": row.title,
-            "cells": {
-                column.name: {"value": cell.shown(column), "certainty": cell.certainty, **asdict(cell)}
-                for column, cell in zip(matrix.columns, row.cells, strict=True)
-            },
-        }
-        for row in matrix.rows
-    ]
-    differing = {
-        name: [{"file": file, **asdict(value)} for file, value in given] for name, given in matrix.differing().items()
-    }
-    columns = [asdict(column) for column in matrix.columns]
-    return select("schema columns rows differing asked", matrix, columns=columns, rows=rows, differing=differing)
+    """What `table --json` prints; the cells of a row are in the order of the columns."""
+    return select("schema columns rows differing asked", matrix, differing=matrix.differing())
 
 
-def table_rows(matrix: Matrix) -> Iterator[list[str]]:
+def _rows(matrix: Matrix) -> Iterator[list[str]]:
     """A heading and a row for each paper: of each cell its value, its pages, its certainty and its quotes."""
-    heads = [
-        (name, f"{name}: page", f"{name}: sure", f"{name}: quote") for name in (one.name for one in matrix.columns)
-    ]
-    yield ["paper", "title", *(head for four in heads for head in four)]
+    heads = [f"{column.name}{part}" for column in matrix.columns for part in ("", ": page", ": sure", ": quote")]
+    yield ["paper", "title", *heads]
     for row in matrix.rows:
         cells = (_four(*pair) for pair in zip(row.cells, matrix.columns, strict=True))
         yield [row.file, row.title, *(text for four in cells for text in four)]
@@ -59,7 +49,7 @@ def as_csv(matrix: Matrix) -> str:
     """In UTF-8 with a mark that spreadsheets know it by; what they would compute has an apostrophe before it."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerows([f"'{one}" if one.startswith(_FORMULA) else one for one in row] for row in table_rows(matrix))
+    writer.writerows([f"'{one}" if one.startswith(_FORMULA) else one for one in row] for row in _rows(matrix))
     return "\ufeff" + text.getvalue()
 
 
@@ -71,16 +61,44 @@ def as_markdown(matrix: Matrix) -> str:
     for row in matrix.rows:
         cells = [_piped(row.file)]
         for column, cell in zip(matrix.columns, row.cells, strict=True):
-            quote = _four(cell, column)[-1]
-            label = place_label(row.file, cell.values[0].page) if cell.values else ""
-            cells.append(_piped(f"{cell.shown(column)} ({label})" if label else cell.shown(column)))
-            quotes += [f"- **{row.file}, {column.name}** ({label}): “{quote}”"] if label else []
+            where = f" ({place_label(row.file, cell.values[0].page)})" if cell.values else ""
+            cells.append(_piped(cell.shown(column) + where))
+            quotes += [f"- **{row.file}, {column.name}**{where}: “{_four(cell, column)[-1]}”"] if where else []
         lines.append(f"| {' | '.join(cells)} |")
-    for name, given in matrix.differing().items():
-        said = "; ".join(f"{value.text} ({file}, {place_label(file, value.page)})" for file, value in given)
-        lines += ["", f"Papers differ on **{name}**: {said}"]
-    return "\n".join([*lines, "", "## Quotes", "", *quotes, ""])
+    differences = [f"\n{line}" for line in matrix.differences()]
+    return "\n".join([*lines, *differences, "\n## Quotes\n", *quotes, ""])
 
 
 def _piped(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
+
+
+def as_page(matrix: Matrix) -> str:
+    """One page without scripts: a click on a value shows its quote, with a link to the page of the paper."""
+    heads = "".join(f'<th title="{escape(column.question)}">{escape(column.name)}</th>' for column in matrix.columns)
+    rows = "".join(
+        f"<tr><th>{escape(row.file)}</th>"
+        + "".join(_cell(matrix, row, *pair) for pair in zip(row.cells, matrix.columns, strict=True))
+        + "</tr>"
+        for row in matrix.rows
+    )
+    differences = "".join(f"<p>{escape(line)}</p>" for line in matrix.differences())
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Table across papers</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{_STYLE}</style>'
+        f"<table><thead><tr><th>paper</th>{heads}</tr></thead><tbody>{rows}</tbody></table>{differences}</html>\n"
+    )
+
+
+def _cell(matrix: Matrix, row: MatrixRow, cell: MatrixCell, column: Column) -> str:
+    if not cell.values:
+        return f'<td class="none">{cell.shown(column)}</td>'
+    quotes = "".join(
+        f"<p>{escape(value.text)} ({value.certainty:.2f})</p><blockquote>{escape(value.quote)}</blockquote>"
+        f'<a href="{escape(Path(row.path).as_uri())}{f"#page={value.page}" * has_pages(row.path)}">'
+        f"{place_label(row.file, value.page)}</a>"
+        for value in cell.values
+    )
+    mark = ' class="differs"' if column.name in matrix.differing() else ""
+    return f"<td{mark}><details><summary>{escape(cell.shown(column))}</summary>{quotes}</details></td>"

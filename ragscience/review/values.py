@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ragscience.ask.claim_facts import Said, squeezed
@@ -18,13 +19,13 @@ from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Answer, Block, Hit
-from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.core.tokenizing import STOP_WORDS, joined_lines, terms
 from ragscience.review.columns import Column, converted
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import Readers
 
-MODEL = {"intercept": -5.7, "span": 3.8, "words": 1.3, "meaning": 2.4, "cell": 0.5, "name": 1.6, "rank": 0.3}
+MODEL = {"intercept": -4.8, "span": 3.6, "name": 2.0, "meaning": 2.5, "cell": 0.7}
 """Weights of the log-odds that a value is right."""
 STATED = 0.6
 """How likely a value must be right; below it the paper counts as stating none: a wrong value costs more than none."""
@@ -33,21 +34,28 @@ ROUTED = {"high": 0.9, "medium": 0.7}
 """For the confidence of an answer that needed no search."""
 _READ = 24
 """Sentences and rows that are read for a cell."""
-_UNREAD = 0.5
-"""For yes and no, which no words of a page are."""
+_BESIDE = 0.75
+"""For an item that stands beside the column's name, in place of how sure the reader is."""
 _NUMBER = re.compile(
     r"(?<![\w.^])[-\u2212]?\d[\d,]*+(?:\.\d++)?+(?:\s?[x×·]\s?10\s?\^?\{?[-\u2212]?\d++\}?|[eE][-\u2212]?\d++)?+"
     r"(?:\s?[%‰]|\s?(?:million|billion|thousand|trillion)\b|[^\W\d_]{1,8}(?!\w))?+"
 )
+_DIGITS = re.compile(r"[-\u2212+.,\d]+\s?(?:thousand|million|billion|trillion)?\s?")
 _MORE_UNIT = re.compile(r"\s([^\W\d_]{1,20}(?:/[^\W\d_]{1,9})?)")
 _NAMED = re.compile(r"[^\W\d_]\w{0,12}\s?=\s?\Z")
 """Before a number that is the value of a symbol."""
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?"
-_DATE = re.compile(rf"\b(?:(?:\d{{1,2}}\s)?{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,\s)?)?(?:19|20)\d\d(?:-\d\d-\d\d)?\b")
+_DATE = re.compile(
+    rf"\b(?:(?:\d{{1,2}}\s)?{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,\s)?)?(?:19|20)\d\d(?:-\d\d-\d\d)?\b(?!\.\d)"
+)
 _CITED = re.compile(r"\bal\.,?\s\(?\Z|[a-z],\s\Z")
 """Before the year of somebody else's paper."""
 _TITLES = re.compile(r"“[^”]{0,400}”")
 _BETWEEN = re.compile(r",\s(?:and\s)?|;\s|\sand\s")
+_ASIDE = re.compile(r"\s?(?:\[[\d, -]{1,20}\]|\([^()]{1,60}\))")
+"""A citation or an abbreviation behind a name."""
+_LISTS = re.compile(r"[^.;:]{0,40}?(?::|\bsuch as|\bincluding|\bnamely)\s")
+_WINDOW = 200
 _HEADING = re.compile(r"[\d.\s]*\Z")
 _LABEL = re.compile(r"\s?\([^()]{1,200}, (?:p\.|¶)\s?\d+\)")
 
@@ -88,11 +96,13 @@ def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[V
     spans = readers.spans(f"{column.question.rstrip(' ?.!')}?", texts) if readers.spans and texts else []
     found: list[Value] = []
     for piece, text, span in zip(best, texts, spans, strict=True):
-        said = typed(column, text, span.start, span.end)
-        sure, row = span.probability, piece.row
-        if row and row.value and row.fit >= sure:
+        said, sure = typed(column, text, span.start, span.end), span.probability
+        if (row := piece.row) and row.value and row.fit >= sure:
             said, sure = typed(column, row.value, 0, len(row.value)), row.fit
         found += [_value(column, each, piece, likelihood(column, piece, asked, sure)) for each in said]
+    for piece in about if column.kind == "list" else ():
+        sure = likelihood(column, piece, asked, _BESIDE)
+        found += [_value(column, each, piece, sure) for each in beside_name(column, joined_lines(piece.unit.text))]
     return _once(found)
 
 
@@ -102,18 +112,59 @@ def signs(column: Column, piece: Piece, asked: Asked, span: float) -> dict[str, 
     `span` is how likely the reader finds its words, `name` the share of the column's name, of those words that the
     question has too, that the sentence, its table's head or its headings have; the rest as in ask/unit_scores.py.
     """
-    features = features_of([piece], asked)
-    words = column.name.split()
+    features, words = features_of([piece], asked), column.name.split()
     own = frozenset(terms(column.question)) & frozenset(terms(column.name)) or frozenset(terms(column.question))
     is_joined = len(words) > 1 and not piece.terms.isdisjoint(terms("".join(words)))
     name = 1.0 if is_joined else len(own & (piece.terms | piece.above)) / max(1, len(own))
-    return {"span": span, "name": name, **{each: features[each] for each in ("words", "meaning", "cell", "rank")}}
+    return {"span": span, "name": name, "meaning": features["meaning"], "cell": features["cell"]}
 
 
 def likelihood(column: Column, piece: Piece, asked: Asked, span: float) -> float:
     """How likely the value in that sentence or row is right, 0 to 1."""
     odds = MODEL["intercept"] + sum(MODEL[name] * each for name, each in signs(column, piece, asked, span).items())
     return 0.5 * (1.0 + math.tanh(0.5 * odds))
+
+
+def beside_name(column: Column, text: str) -> list[str]:
+    """The names before the column's name ("the MNIST dataset", "A and B datasets") or listed behind it.
+
+    A lone name before a plural is rather a kind of them ("NLP datasets").
+    """
+    found: list[str] = []
+    for match in _called(column.name).finditer(text):
+        before = text[max(0, match.start() - _WINDOW) : match.start()]
+        lists, items = _LISTS.match(text, match.end()), _names(before, backwards=True)
+        found += items if not match[1] or len(items) > 1 else []
+        found += _names(text[lists.end() : lists.end() + _WINDOW]) if lists else []
+    known = {squeezed(each) for each in Said(text).names}
+    return [each for each in found if not known.isdisjoint(map(squeezed, each.split()))]
+
+
+def _called(name: str) -> re.Pattern[str]:
+    """A column's name in one word or several, with a group for the plural's ending."""
+    words = r"[\s-]?".join(map(re.escape, name.removesuffix("s").split()))
+    return re.compile(rf"\b{words}(s)?\b", re.IGNORECASE)
+
+
+def _names(text: str, *, backwards: bool = False) -> list[str]:
+    """The names of an enumeration that the text begins with, or, `backwards`, ends with but for two small words."""
+    found: list[str] = []
+    for part in _BETWEEN.split(_ASIDE.sub("", text).strip())[:: -1 if backwards else 1]:
+        words = part.split()
+        if backwards and not found:
+            small = [*takewhile(str.islower, reversed(words[-2:]))]
+            words = words[: len(words) - len(small)]
+        end = next((at for at, word in enumerate(words, start=1) if word[-1] in ".:?"), len(words))
+        within = words[:end] if not backwards else words[end:] if end < len(words) else words
+        name = [*takewhile(_is_of_name, within[:: -1 if backwards else 1])]
+        found += [" ".join(name[:: -1 if backwards else 1]).strip(".,;:?")] if name else []
+        if len(name) < len(words):
+            break
+    return found
+
+
+def _is_of_name(word: str) -> bool:
+    return word[0].isalnum() and not word[0].islower() and word.casefold() not in STOP_WORDS
 
 
 def typed(column: Column, text: str, start: int, end: int) -> list[str]:
@@ -146,9 +197,10 @@ def _may_hold(kind: str, unit: Unit) -> bool:
 
 
 def _yes_or_no(column: Column, piece: Piece, asked: Asked) -> Value:
-    """What a sentence with the question's words says: "no" where it denies and the question does not."""
+    """What a sentence with the question's words says, by how many: "no" where it denies, and the question does not."""
     says_no = Said(joined_lines(piece.unit.text)).negates != Said(column.question).negates
-    return _value(column, "no" if says_no else "yes", piece, likelihood(column, piece, asked, _UNREAD))
+    held = features_of([piece], asked)["words"]
+    return _value(column, "no" if says_no else "yes", piece, likelihood(column, piece, asked, held))
 
 
 def _value(column: Column, text: str, piece: Piece, certainty: float) -> Value:
@@ -166,10 +218,8 @@ def with_number(column: Column, value: Value) -> Value:
     if not numbers:
         return value
     number = -numbers[0].value if value.text[0] in "-\u2212" else numbers[0].value
-    digits = _NUMBER.match(value.text)
-    unit = value.text.split(maxsplit=1)[-1] if " " in value.text else value.text.lstrip("-\u2212+.,0123456789")
-    normal = converted(number, unit, column.unit) if column.unit and digits else None
-    return replace(value, number=number, normal=normal)
+    unit = _DIGITS.sub("", value.text, count=1)
+    return replace(value, number=number, normal=converted(number, unit, column.unit) if column.unit else None)
 
 
 # From an answer that is there
@@ -193,6 +243,15 @@ def _of_block(column: Column, block: Block) -> list[str]:
     if column.kind == "text":
         return [block.key or block.line or joined_lines(block.text)]
     return typed(column, said, 0, len(said)) if column.kind in ("number", "date") else []
+
+
+def dates_on(column: Column, answer: Answer, text: str) -> Iterable[Value]:
+    """The dates of an answer without a place that a line of the text has, or of which it has the year."""
+    known = {date[-4:] for block in answer.blocks for date in typed(column, block.text, 0, len(block.text))}
+    for line in text.splitlines():
+        for date in typed(column, line, 0, len(line)):
+            if known & {date[-4:], date[:4]}:
+                yield Value(date, 1, line.strip(), ROUTED.get(answer.confidence or "", 0.0))
 
 
 def worded_values(column: Column, answer: Answer, readers: Readers) -> list[Value]:
