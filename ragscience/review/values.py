@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 MODEL = {"intercept": -4.8, "span": 3.6, "name": 2.0, "meaning": 2.5, "cell": 0.7}
 """Weights of the log-odds that a value is right."""
-STATED = 0.6
+STATED = 0.7
 """How likely a value must be right; below it the paper counts as stating none: a wrong value costs more than none."""
 HIGH = 0.85
-ROUTED = {"high": 0.9, "medium": 0.7}
+ROUTED = {"high": 0.9, "medium": 0.75}
 """For the confidence of an answer that needed no search."""
 _READ = 24
 """Sentences and rows that are read for a cell."""
@@ -44,6 +44,7 @@ _DIGITS = re.compile(r"[-\u2212+.,\d]+\s?(?:thousand|million|billion|trillion)?\
 _MORE_UNIT = re.compile(r"\s([^\W\d_]{1,20}(?:/[^\W\d_]{1,9})?)")
 _NAMED = re.compile(r"[^\W\d_]\w{0,12}\s?=\s?\Z")
 """Before a number that is the value of a symbol."""
+_RATIO = re.compile(r"\s?(?:times\b|[x×](?!\w))")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _DATE = re.compile(
     rf"\b(?:(?:\d{{1,2}}\s)?{_MONTH}\s(?:\d{{1,2}}(?:st|nd|rd|th)?,\s)?)?(?:19|20)\d\d(?:-\d\d-\d\d)?\b(?!\.\d)"
@@ -56,6 +57,7 @@ _ASIDE = re.compile(r"\s?(?:\[[\d, -]{1,20}\]|\([^()]{1,60}\))")
 """A citation or an abbreviation behind a name."""
 _LISTS = re.compile(r"[^.;:]{0,40}?(?::|\bsuch as|\bincluding|\bnamely)\s")
 _WINDOW = 200
+_PARTS = re.compile(r"[,;:]\s")
 _HEADING = re.compile(r"[\d.\s]*\Z")
 _LABEL = re.compile(r"\s?\([^()]{1,200}, (?:p\.|¶)\s?\d+\)")
 
@@ -164,7 +166,9 @@ def _names(text: str, *, backwards: bool = False) -> list[str]:
 
 
 def _is_of_name(word: str) -> bool:
-    return word[0].isalnum() and not word[0].islower() and word.casefold() not in STOP_WORDS
+    """Whether a name may have it: in capitals or digits, and no footnote's mark before a word ("9The")."""
+    is_marked = word[0].isdigit() and word[1:2].isupper() and word[2:].islower()
+    return word[0].isalnum() and not (word[0].islower() or is_marked) and word.casefold() not in STOP_WORDS
 
 
 def typed(column: Column, text: str, start: int, end: int) -> list[str]:
@@ -183,7 +187,7 @@ def typed(column: Column, text: str, start: int, end: int) -> list[str]:
 def _numbers(text: str, start: int, end: int) -> Iterable[str]:
     """Numbers of a span with what they are of, as printed, but for those that are the value of some symbol."""
     for match in _NUMBER.finditer(text, start, end):
-        if _NAMED.search(text[max(0, match.start() - 20) : match.start()]):
+        if _NAMED.search(text[max(0, match.start() - 20) : match.start()]) or _RATIO.match(text, match.end()):
             continue
         printed, more = match.group(), _MORE_UNIT.match(text, match.end(), end)
         is_bare = not printed[-1].isalpha() or Said(printed).numbers[0].mantissa != Said(printed).numbers[0].value
@@ -198,7 +202,9 @@ def _may_hold(kind: str, unit: Unit) -> bool:
 
 def _yes_or_no(column: Column, piece: Piece, asked: Asked) -> Value:
     """What a sentence with the question's words says, by how many: "no" where it denies, and the question does not."""
-    says_no = Said(joined_lines(piece.unit.text)).negates != Said(column.question).negates
+    parts = _PARTS.split(joined_lines(piece.unit.text))
+    most = max(parts, key=lambda part: len(piece.held.intersection(terms(part))))
+    says_no = Said(most).negates != Said(column.question).negates
     held = features_of([piece], asked)["words"]
     return _value(column, "no" if says_no else "yes", piece, likelihood(column, piece, asked, held))
 
