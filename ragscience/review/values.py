@@ -1,8 +1,8 @@
 """A typed value for a question from the passages of one paper: its words, its place, and how likely it is right.
 
 Sentences and rows are scored as quotes are, and the best are read by the small model (models/span_reader.py). What it
-reads must have the column's type. A logistic model over what is known of each then says how likely it is the value; it
-and STATED were fitted to half of benchmarks/questions/matrix.tsv (`python -m benchmarks.matrix --fit`).
+reads must have the column's type. A logistic model over what is known of each then says how likely it is the value,
+fitted to half of benchmarks/questions/matrix.tsv; `python -m benchmarks.matrix --curve` shows what STATED decides.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def typed(column: Column, text: str, start: int, end: int) -> list[str]:
 
 
 def _numbers(text: str, start: int, end: int) -> Iterable[str]:
-    """Numbers of a span with what they are of, as printed, but for those that are the value of some symbol."""
+    """Numbers of a span with what they are of, as printed, but for ratios and the values of symbols."""
     for match in _NUMBER.finditer(text, start, end):
         if _NAMED.search(text[max(0, match.start() - 20) : match.start()]) or _RATIO.match(text, match.end()):
             continue
