@@ -108,22 +108,18 @@ def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[V
     return _once(found)
 
 
-def signs(column: Column, piece: Piece, asked: Asked, span: float) -> dict[str, float]:
-    """What the model is over.
+def likelihood(column: Column, piece: Piece, asked: Asked, span: float) -> float:
+    """How likely the value in that sentence or row is right, 0 to 1.
 
-    `span` is how likely the reader finds its words, `name` the share of the column's name, of those words that the
-    question has too, that the sentence, its table's head or its headings have; the rest as in ask/unit_scores.py.
+    `span` is how likely the reader finds its words there. `name` is the share of the column's name, of those words that
+    the question has too, that the sentence, its table's head or its headings have; the rest as in ask/unit_scores.py.
     """
     features, words = features_of([piece], asked), column.name.split()
     own = frozenset(terms(column.question)) & frozenset(terms(column.name)) or frozenset(terms(column.question))
     is_joined = len(words) > 1 and not piece.terms.isdisjoint(terms("".join(words)))
     name = 1.0 if is_joined else len(own & (piece.terms | piece.above)) / max(1, len(own))
-    return {"span": span, "name": name, "meaning": features["meaning"], "cell": features["cell"]}
-
-
-def likelihood(column: Column, piece: Piece, asked: Asked, span: float) -> float:
-    """How likely the value in that sentence or row is right, 0 to 1."""
-    odds = MODEL["intercept"] + sum(MODEL[name] * each for name, each in signs(column, piece, asked, span).items())
+    signs = features | {"span": span, "name": name}
+    odds = MODEL["intercept"] + sum(weight * signs[each] for each, weight in MODEL.items() if each in signs)
     return 0.5 * (1.0 + math.tanh(0.5 * odds))
 
 
@@ -190,7 +186,7 @@ def _numbers(text: str, start: int, end: int) -> Iterable[str]:
         if _NAMED.search(text[max(0, match.start() - 20) : match.start()]) or _RATIO.match(text, match.end()):
             continue
         printed, more = match.group(), _MORE_UNIT.match(text, match.end(), end)
-        is_bare = not printed[-1].isalpha() or Said(printed).numbers[0].mantissa != Said(printed).numbers[0].value
+        is_bare = not printed[-1].isalpha() or any(one.mantissa != one.value for one in Said(printed).numbers)
         yield f"{printed} {more[1]}" if more and is_bare and terms(more[1]) else printed
 
 

@@ -1,6 +1,8 @@
 """Typed values out of the words that were read: numbers with their units, dates, lists, names beside the column's."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ragscience.core.errors import UsageError
 from ragscience.review.columns import Column, converted
@@ -100,3 +102,20 @@ def test_a_date_of_an_answer_gets_the_line_that_has_its_year():
     text = "Lewis et al., 2021\narXiv:2005.11401v4 [cs.CL] 12 Apr 2021\nin 2019"
     (value,) = dates_on(Column("when", "When?", "date"), answer, text)
     assert (value.text, value.page, value.quote) == ("12 Apr 2021", 1, "arXiv:2005.11401v4 [cs.CL] 12 Apr 2021")
+
+
+WORDS = st.sampled_from(
+    ["Adam", "data", "sets", "datasets:", "5", "3.5e-4", "×", "10−4", "GB", "and", ",", "2017", "May", "(", "="]
+)
+
+
+@given(
+    st.lists(WORDS | st.text(max_size=6), max_size=20).map(" ".join),
+    st.sampled_from(["number", "date", "list", "text"]),
+)
+def test_whatever_was_read_a_value_is_in_it(text, kind):
+    column = Column("data sets", "Which data sets?", kind)
+    for value in typed(column, text, 0, len(text)):
+        assert value in text
+        with_number(column, Value(value, 1, text, 1.0))
+    assert all(name.split()[0] in text for name in beside_name(column, text))
