@@ -28,7 +28,7 @@ speed in fog:
 tracking:
   question: "Were bees tracked with radar?"
   type: yes/no
-temperature:
+glaze:
   question: At what temperature does the glaze mature?
   type: number
 """
@@ -57,7 +57,7 @@ def test_each_value_has_its_quote_and_page(own, questions):
     assert (speed["text"], speed["page"], speed["number"]) == ("3.7 metres", 2, 3.7)
     assert "3.7 metres per second" in speed["quote"]
     assert bees["tracking"][0]["text"] == "yes"
-    assert values(ran, "kilns.pdf")["temperature"][0]["number"] == 1280
+    assert values(ran, "kilns.pdf")["glaze"][0]["number"] == 1280
     for file in ("kilns.pdf", "tides.pdf"):
         assert values(ran, file)["speed in fog"] == []
     for row in json.loads(ran.out)["rows"]:
