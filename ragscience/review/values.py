@@ -102,7 +102,7 @@ def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[V
         if (row := piece.row) and row.value and row.fit >= sure:
             said, sure = typed(column, row.value, 0, len(row.value)), row.fit
         found += [_value(column, each, piece, likelihood(column, piece, asked, sure)) for each in said]
-    for piece in about if column.kind == "list" else ():
+    for piece in pieces if column.kind == "list" else ():
         sure = likelihood(column, piece, asked, _BESIDE)
         found += [_value(column, each, piece, sure) for each in beside_name(column, joined_lines(piece.unit.text))]
     return _once(found)
