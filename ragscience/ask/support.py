@@ -253,17 +253,7 @@ def _is_read(number: Number, texts: Sequence[str], read: Reader) -> bool:
     )
 
 
-def _whole_number(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without a number cut in two at its ends: "20" of "20.73"."""
-    while start and text[start - 1 : start + 1].replace(".", "0").isdigit():
-        start -= 1
-    while end < len(text) and text[end - 1 : end + 1].replace(".", "0").isdigit():
-        end += 1
-    return start, end
-
-
 def _agrees(number: Number, text: str, start: int, end: int) -> bool:
     """Whether the span has this number, and what is beside it the same unit and bound."""
-    start, end = _whole_number(text, start, end)
     beside = Said(text[max(0, start - _BESIDE) : end + _BESIDE])
     return number.is_in(Said(text[start:end])) and number.is_said_in(beside)
