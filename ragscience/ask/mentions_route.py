@@ -38,16 +38,8 @@ _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
 """Characters of a quote."""
-_FAR = 75
-"""Characters between a verb and what it is said of."""
-_VERBS = {
-    kind: re.compile(rf"\b(?:{words})", re.IGNORECASE)
-    for kind, words in (
-        ("uses", "us(?:e|es|ed|ing)\\b|utili[sz]|employ|appl(?:y|ie)|adopt|incorporat|add(?:ed|ing)|train|tune"),
-        ("evaluates", "evaluat|test|experiment|report|benchmark|measur|result|perform|achiev|improv|obtain|score"),
-        ("compares_with", "compar|outperform|baseline|better|worse|versus|vs\\b|beat|surpass|exceed|against|than\\b"),
-    )
-}
+_CLAIMING = ("uses", "evaluates", "compares_with")
+"""Kinds that a place with the name does not settle."""
 _OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
 _MOST_MARKS = 0.2
 """Of a sentence: the share of its characters that are neither letters nor blanks."""
@@ -231,15 +223,13 @@ class _Search:
         for key in having:
             found = [one.found[key] for one in each if key in one.found and self._places(one.found[key])]
             places = map(self._places, found if len(blocks) <= _MOST_SHOWN else [])
-            quotes = [
-                _quoted(one[0], one[0].start, one[0].end) if is_cited else _best_quote(one, self.kind) for one in places
-            ]
+            quotes = [_quoted(one[0], one[0].start, one[0].end) if is_cited else _best_quote(one) for one in places]
             text = f"{short_label(self.papers[key])}: {', '.join(map(_count, found))}: "
             cited = tuple(citation for _, citation, _ in quotes)
             blocks.append(Block("item", text + " · ".join(f"“{quote}”" for quote, _, _ in quotes), cited))
             for _, _, chunk in quotes:
                 hits.setdefault(chunk.chunk_id, Hit(len(hits) + 1, chunk, 1.0, {}, ("keywords",)))
-        sure = "medium" if self.kind in _VERBS else "high"
+        sure = "medium" if self.kind in _CLAIMING else "high"
         return Routed("mentions", note, (*_shortened(blocks), *introduced), tuple(hits.values()), sure)
 
 
@@ -251,8 +241,8 @@ def _count(one: PaperMentions) -> str:
     return f"{counted(len(one.text), 'time')}{where}" if one.text else "in its references"
 
 
-def _best_quote(places: Sequence[Place], kind: str) -> tuple[str, Citation, StoredChunk]:
-    """The sentence in which the authors say of it what is asked for, as far as one does: the verb and "we" near it."""
+def _best_quote(places: Sequence[Place]) -> tuple[str, Citation, StoredChunk]:
+    """The sentence of the paper's text that has the name, one with "we" first."""
 
     def scored(place: Place) -> tuple[float, Place, int, int]:
         text = place.chunk.text
@@ -263,9 +253,7 @@ def _best_quote(places: Sequence[Place], kind: str) -> tuple[str, Citation, Stor
         is_prose = (
             span is not None and span.kind == "sentence" and end - start > 20 and marks <= _MOST_MARKS * (end - start)
         )
-        near = text[max(start, place.start - _FAR) : min(end, place.end + _FAR)]
-        says = kind in _VERBS and _VERBS[kind].search(near) is not None
-        score = is_prose * (0.9 + says + 0.5 * (_OURS.search(near) is not None)) + (end - start < 350) * 0.5
+        score = is_prose * (0.9 + 0.5 * (_OURS.search(text, start, end) is not None)) + (end - start < 350) * 0.5
         return score, place, start, end
 
     sentences_of = cache(split_sentences)
