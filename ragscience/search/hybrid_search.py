@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -33,40 +32,6 @@ if TYPE_CHECKING:
 
     from ragscience.library.store import Store
     from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
-
-
-_SHINGLE_WORDS = 4
-_SAME = 0.9
-"""Jaccard similarity at which two passages count as the same."""
-
-
-def first_of_each(candidates: Sequence[int], wanted: int, library: Store) -> tuple[list[StoredChunk], int]:
-    """(the first `wanted` of the passages `candidates`, without repetitions of an earlier one; how many repeated one).
-
-    Two passages are the same if their words are, or if they share nine tenths of all their runs of four words.
-    Ids that are no longer in the library are left out.
-    """
-    kept: list[StoredChunk] = []
-    seen: list[frozenset[int]] = []
-    folded = 0
-    for first in range(0, len(candidates), wanted):
-        for chunk in library.chunks(candidates[first : first + wanted]):
-            words = _runs_of(chunk.text)
-            if any((both := len(words & other)) >= _SAME * (len(words) + len(other) - both) for other in seen):
-                folded += 1
-                continue
-            kept.append(chunk)
-            seen.append(words)
-            if len(kept) == wanted:
-                return kept, folded
-    return kept, folded
-
-
-def _runs_of(text: str) -> frozenset[int]:
-    """The hashes of a text's runs of four words; of a shorter text that of all its words."""
-    words = unicodedata.normalize("NFKC", text).casefold().split()
-    runs = zip(*(words[start:] for start in range(_SHINGLE_WORDS)), strict=False)
-    return frozenset(map(hash, runs)) or frozenset([hash(tuple(words))])
 
 
 NO_DENSE = "The embedder failed, so the question was searched by its words alone"
@@ -104,7 +69,7 @@ def search(
     interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
     many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
     The passages of a paper that the question names are candidates, too, and preferred (search/named_papers.py).
-    Ties go to the passage that was ingested first; of near-identical passages only the first is kept.
+    Ties go to the passage that was ingested first.
     A question in another language is searched by the words of it that the library has, with a warning, where the
     library was embedded with the embedded model: `Found.question` has them. `Found.signals` are those of
     search/first_pass.py. Where the embedder fails, keyword search alone gives the candidates; where a reranker
@@ -136,9 +101,10 @@ def search(
         if named:
             late = preferred(late or min_max(first.fused), named, library, profile, maxsims_of)
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
-        order, chunks, repeated = _best(late, first.fused, depth, library)
-        log.warnings.extend(repeated)
-        ranking = _Ranking(list(chunks), first.fused, late, {})
+        fused = first.fused
+        order = sorted(fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
+        chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
+        ranking = _Ranking(list(chunks), fused, late, {})
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
                 ranking = _reranked(question, chunks, ranking, models, profile, log)
@@ -182,17 +148,6 @@ def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], f
         )
         for rank, chunk_id in enumerate(ranking.order[:top_k], start=1)
     )
-
-
-def _best(
-    late: Mapping[int, float], fused: Mapping[int, float], wanted: int, library: Store
-) -> tuple[list[int], dict[int, StoredChunk], list[str]]:
-    """The ids of all candidates in their order; the first `wanted` without repetitions by id; a warning of those."""
-    order = sorted(fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
-    chunks, repeated = first_of_each(order, wanted, library)
-    subject = "passage that repeats another one is" if repeated == 1 else "passages that repeat others are"
-    warnings = [f"{repeated} {subject} left out."] if repeated else []
-    return order, {chunk.chunk_id: chunk for chunk in chunks}, warnings
 
 
 def _reranked(
