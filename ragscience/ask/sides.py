@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, pairwise, zip_longest
+from itertools import chain, pairwise, zip_longest
 
 from ragscience.ask.confidence import answerability
 from ragscience.core.records import Found, Hit, QuestionPart
@@ -24,27 +24,21 @@ _PLACING = r"(?:of|in|on|for|with|by|at|from)"
 _CLAUSE = re.compile(
     rf"[?;] |(?<!\bal)[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) (?=(?:{_PLACING} )?{_ASKING}\b)", re.IGNORECASE
 )
-_AGAINST = re.compile(
-    r",? ?(?:\b(?:versus|vs|than|against|while|whereas|but|from|as opposed to|(?:as |when )?compared (?:to|with)|"
-    r"with that)\b\.?|/) ?",
-    re.IGNORECASE,
-)
 _VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|with)) ", re.IGNORECASE)
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
-_AND = re.compile(r",? ?\b(?:and|or|nor|to)\b ?|[,;:?/] ?", re.IGNORECASE)
-_CUTS = (_CLAUSE, _AGAINST, _AND)
-"""What joins two papers, the surest first."""
+_JOINS = re.compile(
+    r"\b(?:versus|vs|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and|n?or|to)\b|"
+    r"[,;:?/]|[.!] (?=[A-Z])",
+    re.IGNORECASE,
+)
+"""What stands between two papers that are asked about alike."""
 _BREAK = re.compile(rf"[,:;]|\b(?:{_PLACING}|between)\b", re.IGNORECASE)
-_OF = re.compile(rf"\b{_PLACING} (?:the |an? )?$", re.IGNORECASE)
-_ASKED = re.compile(rf"\b{_ASKING}\b", re.IGNORECASE)
-_ASKS = re.compile(rf"(?:\b(?:{_PLACING}|many|much|long|{_ASKING}) )*+", re.IGNORECASE)
 _NAME_ENDS = re.compile(rf"(?:['’]s\b)?[\w-]*+(?: {NOUN}\b)?", re.IGNORECASE)
 """What belongs to a name: "-50" of "RNNsearch-50", "paper" of "the BERT paper"."""
-_FOR_ALL = re.compile(r"[,:;]\W*$")
-"""How a beginning ends that is asked of all."""
 _COMPARE = re.compile("compare ", re.IGNORECASE)
 _COMPARING = re.compile(
-    r"^compare\b|\b(?:both|each|respectively)\b|^how (?:do|does|did) (?=.{1,200} (?:differ|compare)\b)|"
+    r"^compare\b|\b(?:both|each|respectively|versus|vs\b\.?|than|against|and|or|compared (?:to|with))\b|"
+    r"^how (?:do|does|did) (?=.{1,200} (?:differ|compare)\b)|"
     r"\b(?:differ|compare)s?\b(?: in)?|\b(?:what (?:is|are) )?the differences? (?:between|in|of)\b",
     re.IGNORECASE,
 )
@@ -78,8 +72,7 @@ def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
 def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """The question as it is asked of each paper that it surely names, in its order; none where there are not two.
 
-    What stands before the first name is asked of all; so is what stands behind the last one, where the others have
-    nothing behind them. Of the words between two names one paper has those before what joins them, the other the rest.
+    Each has it without the names of the others, and without the words that compare.
     """
     if names is None:
         return ()
@@ -91,10 +84,27 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     files = _joined(question, by_paper)[:MOST_SIDES]
     if len(files) < 2:
         return ()
-    texts: dict[str, list[str]] = {file: [] for file in files}
-    for file, text in _asked_of_each(question, sorted((one for f in files for one in by_paper[f]), key=_start)):
-        texts[file].append(text)
-    return tuple(SubQuery(f"{' '.join(each).rstrip(' ?.,')}?", (file,)) for file, each in texts.items())
+    called = {file: {one.name for one in by_paper[file]} for file in files}
+    return tuple(
+        SubQuery(_of_one(question, called[file], {name for f in files if f != file for name in called[f]}), (file,))
+        for file in files
+    )
+
+
+def _of_one(question: str, own: Collection[str], others: Collection[str]) -> str:
+    """The question without what is asked of others alone, and without their names."""
+    clauses = [
+        clause
+        for clause in _CLAUSE.split(question)
+        if any(name in clause for name in own) or not any(name in clause for name in others)
+    ]
+    text = " ".join(clauses)
+    for name in sorted(others, key=len, reverse=True):
+        while (at := text.find(name)) >= 0:
+            end = _NAME_ENDS.match(text, at + len(name))
+            text = text[:at] + text[end.end() if end else at + len(name) :]
+    text = " ".join(_COMPARING.sub(" ", text).split()).rstrip(" ?.,")
+    return f"{text[:1].upper()}{text[1:]}?"
 
 
 def compared(question: str) -> tuple[str, tuple[str, ...]]:
@@ -120,52 +130,9 @@ def _joined(question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]) -> 
     firsts = sorted((min(each, key=_start) for each in by_paper.values()), key=_start)
     ordered = [firsts[0].file] if firsts else []
     for before, one in pairwise(firsts):
-        if any(cut.search(question[before.end : one.start]) for cut in _CUTS):
+        if _JOINS.search(question[before.end : one.start]):
             ordered.append(one.file)
     return ordered
-
-
-def _asked_of_each(question: str, named: Sequence[MentionedPaper]) -> Iterator[tuple[str, str]]:
-    """(file, what is asked of it) for each run of one paper's names."""
-    runs = [(file, [*each]) for file, each in groupby(named, key=lambda one: one.file)]
-    spans = [(each[0].start, _after(_NAME_ENDS, question, each[-1].end)) for _, each in runs]
-    head, own = _shared_head(question[: spans[0][0]])
-    before, after = [own], list[str]()
-    for (_, start), (end, _) in pairwise(spans):
-        one, other = _cut(question[start:end])
-        after.append(one)
-        before.append(other)
-    tail = question[spans[-1][1] :]
-    is_of_last = (any(map(terms, after)) and not _FOR_ALL.match(tail[:1])) or (
-        terms(head) and question[: spans[-1][1]].endswith(("'s", "’s"))
-    )
-    after.append(tail if is_of_last else "")
-    for at, ((file, _), (start, end)) in enumerate(zip(runs, spans, strict=True)):
-        name, rest, lead = question[start:end], after[at], before[at]
-        asks = lead[: _after(_ASKS, lead)]
-        plain = lead[len(asks) :]
-        size = len({*terms(plain), *terms(rest)})
-        asks_itself = _ASKED.search(asks) or name.endswith(("'s", "’s"))
-        begins_anew = at and not _FOR_ALL.search(head) and (
-            (size >= FEWEST_TERMS and asks_itself) or (size and _OF.search(plain))
-        )  # fmt: skip
-        if at and not size and not terms(head):
-            rest = after[0]
-        text = " ".join(("", lead) if begins_anew else (head, plain if terms(plain) else ""))
-        text = _COMPARING.sub(" ", f"{text} {name}{rest} {'' if is_of_last else tail}".strip())
-        yield file, " ".join((text if terms(text.replace(name, "")) else f"What is {name}").split())
-
-
-def _after(pattern: re.Pattern[str], text: str, at: int = 0) -> int:
-    """Where what matches at `at` ends; `at` itself where nothing does."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
-
-
-def _cut(gap: str) -> tuple[str, str]:
-    """What stands between two names, before and behind what joins them."""
-    found = next((each for cut in _CUTS if (each := [*cut.finditer(gap)])), [])
-    return (gap[: found[-1].start()], gap[found[-1].end() :]) if found else ("", gap)
 
 
 def _shared_head(head: str) -> tuple[str, str]:
