@@ -93,11 +93,11 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
 
 def _of_one(question: str, own: Collection[str], others: Collection[str]) -> str:
     """The question without what is asked of others alone, and without their names."""
-    clauses = [
-        clause
-        for clause in _CLAUSE.split(question)
-        if any(name in clause for name in own) or not any(name in clause for name in others)
-    ]
+    own_terms = {term for name in own for term in terms(name)}
+    clauses = _CLAUSE.split(question)
+    whole = [each for each in clauses if any(name in each for name in own)]
+    if len({*terms(" ".join(whole))} - own_terms) >= FEWEST_TERMS:
+        clauses = [each for each in clauses if each in whole or not any(name in each for name in others)]
     text = " ".join(clauses)
     for name in sorted(others, key=len, reverse=True):
         while (at := text.find(name)) >= 0:

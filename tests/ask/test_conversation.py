@@ -134,8 +134,8 @@ def test_the_focus_follows_names_answers_and_what_a_person_says(names):
     ("question", "parts"),
     [
         ("Do TideNet and KTR need sensors?", {TIDE: "Do TideNet need sensors?", KILN: "Do KTR need sensors?"}),
-        ("What does TideNet read, and what does Lantern dim?",
-         {TIDE: "What does TideNet read?", STAGE: "What does Lantern dim?"}),
+        ("What does TideNet read by day, and what does Lantern dim at night?",
+         {TIDE: "What does TideNet read by day?", STAGE: "What does Lantern dim at night?"}),
         ("What does TideNet read?", {}),
     ],
 )  # fmt: skip
