@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from benchmarks.corpora import data_folder
 from benchmarks.libraries import papers_home
-from benchmarks.refusal_metrics import auc
 from benchmarks.report import Report, Table
 from benchmarks.running import Options
 from ragscience.ask.answer_blocks import as_text
@@ -140,6 +139,22 @@ def fit(values: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArray[np.
         weights -= np.linalg.solve((rows.T * (likely * (1 - likely))) @ rows + penalty, slope)
     scaled = weights[1:] / spread
     return np.array([weights[0] - scaled @ mean, *scaled])
+
+
+def auc(with_answer: Sequence[float], without: Sequence[float]) -> float:
+    """How often a score of `with_answer` is above one of `without`, a tie counting half; 0.5 where either is empty.
+
+    By ranks: U / (m n), Mann and Whitney 1947, "On a test of whether one of two random variables is stochastically
+    larger than the other".
+    """
+    if not with_answer or not without:
+        return 0.5
+    scores = np.array([*with_answer, *without])
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    first = len(with_answer)
+    above = float(ranks[:first].sum()) - first * (first + 1) / 2
+    return above / (first * len(without))
 
 
 def unseen(asked: Sequence[Asked]) -> list[float]:

@@ -12,11 +12,9 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.corpora import data_folder
-from benchmarks.libraries import papers_home, session
-from benchmarks.refusal_metrics import Probe, judge, rates
+from benchmarks.libraries import papers_home
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
-from ragscience.ask.confidence import answerability
 from ragscience.evaluation.answer_metrics import MEASURES, Estimate
 from ragscience.evaluation.eval_report import Evaluation, shown
 from ragscience.evaluation.question_file import KnownQuestion, read_known_questions
@@ -72,7 +70,6 @@ def report(home: Path, questions: Sequence[KnownQuestion]) -> Report:
             ],
         ),
     ]
-    tables.append(_refusal(home, questions))
     figures: dict[str, Any] = {"default": _means(whole), "nothing refused": _means(open_)}
     figures |= {f"{k} passages": _means(found.overall) for k, found in by_passages.items()}
     return Report("trust", TITLE, tables, figures)
@@ -89,48 +86,6 @@ def _evaluated(
     threshold = question_run.ANSWERABLE if refuse else 0.0
     with patch.object(question_run, "ANSWERABLE", threshold), Engine.open(home, chosen) as engine:
         return engine.evaluate(EvalRequest(questions, "dev.jsonl", top_k=wanted))
-
-
-def _refusal(home: Path, questions: Sequence[KnownQuestion]) -> Table:
-    """Each question with an answer is asked of all papers, and again of those that do not answer it."""
-    from ragscience.engine import question_run
-
-    with session(home, wanted=None, embedder="embedded", answerer="extractive") as opened:
-        probes = [
-            Probe(
-                question.question_id,
-                question.question,
-                frozenset(file for places in question.evidence for file, _ in places),
-            )
-            for question in questions
-        ]
-        judged = judge(probes, [paper.file for paper in opened.library.papers()], opened.search)
-        threshold = question_run.ANSWERABLE
-    rows = []
-    never = [each for each in judged if each.answerable or not each.probe.papers]
-    for label, part in (("without the papers that answer them, and unanswerable", judged), ("unanswerable", never)):
-        found = rates(part, [answerability(each.found, each.probe.question) for each in part], threshold)
-        rows.append(
-            [
-                label,
-                f"{found.answerable} / {found.unanswerable}",
-                _with_ends(found.auc, found.auc_interval),
-                _with_ends(found.wrongly_refused, found.wrongly_refused_interval),
-                _with_ends(found.rightly_refused, found.rightly_refused_interval),
-            ]
-        )
-    return Table(
-        f"Refusal where it is hard, threshold {threshold:g}",
-        ["the others are", "answerable / others", "AUC", "answerable refused", "others refused"],
-        rows,
-        note="Each question with an answer is asked of all papers and again of all but those that answer it. The "
-        "model behind the score was fitted on these questions; `tools/fit_answerability.py` prints what it is worth "
-        "on papers that it has not seen.",
-    )
-
-
-def _with_ends(value: float, ends: tuple[float, float]) -> str:
-    return f"{value:.3f} ({ends[0]:.2f}–{ends[1]:.2f})"
 
 
 def _shown(found: Estimate | None) -> str:

@@ -28,6 +28,8 @@ def main(home: str, *files: str) -> None:
     weights = fit(values, np.array([each.holds for each in near], np.float64))
     for sign, weight in zip(("intercept", *near[0].signs), weights, strict=True):
         print(f"    {sign:15}{weight:8.2f}")
+    before = np.array([[each.signs["share"], each.signs["maxsim"]] for each in asked])
+    print("answerability:", fit(before, np.array([each.question.answerable for each in asked], np.float64)).round(2))
     for table in report(asked).tables:
         print(table.heading, table.note, sep="\n")
         for row in (table.columns, *table.rows):

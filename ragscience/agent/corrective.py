@@ -4,7 +4,7 @@ After Yan et al. 2024, "Corrective Retrieval Augmented Generation", without the 
 What is doubtful is searched for once more in other words, and what that finds is added after the first passages. What
 is wrong is said, and refused under `strict`.
 
-An LLM judges and rewrites where there is one. Without one the search's own `answerability` is the judge, with two
+An LLM judges and rewrites where there is one. Without one `answerability` (ask/confidence.py) is the judge, with two
 thresholds, and nothing is searched again: docs/choices.md. The judgement is always about the question as it was asked:
 one of its rewritten form would find its own words in the passages, and refuse too little.
 """
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ragscience.agent.llm_questions import JUDGE, REWRITE, LLMQuestion, one_line
-from ragscience.ask.confidence import answerability
 from ragscience.ask.sides import together
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
@@ -46,6 +45,8 @@ class Corrective:
     """What the question is first searched for by."""
     again: Callable[[str], Found]
     """The second search, for the reworded question."""
+    likely: Callable[[Found], float]
+    """How likely what was found answers its question, 0 to 1: the judge without an LLM."""
     llm: ChatModel | None
     """One that failed in any way is not called again."""
     on_failure: Callable[[str], None]
@@ -87,7 +88,10 @@ class Corrective:
         if not found.hits:
             return INCORRECT
         said = self._asked(JUDGE, question, (*found.hits[:_JUDGED_PASSAGES], *added))
-        return _VERDICTS[said.answers] if said else verdict_of(found, question)
+        if said:
+            return _VERDICTS[said.answers]
+        score = self.likely(found)
+        return CORRECT if score >= CORRECT_FROM else INCORRECT if score < INCORRECT_BELOW else AMBIGUOUS
 
     def _reworded(self, question: str, found: Found) -> str:
         """The question as the LLM rewords it; empty without one, or where that gives nothing new."""
@@ -103,12 +107,6 @@ class Corrective:
         if done.problem is not None:
             self.on_failure(str(done.problem))
         return done.value
-
-
-def verdict_of(found: Found, question: str) -> str:
-    """The verdict without an LLM: by `answerability` and the two thresholds."""
-    score = answerability(found, question)
-    return CORRECT if score >= CORRECT_FROM else INCORRECT if score < INCORRECT_BELOW else AMBIGUOUS
 
 
 def joined(first: Found, second: Found, most_passages: int) -> Found:

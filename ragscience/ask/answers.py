@@ -16,7 +16,6 @@ from ragscience.ask.confidence import (
     LookedFor,
     answerability,
     confidence,
-    is_answerable,
     look_for,
     probability,
     signs,
@@ -63,11 +62,20 @@ def answer(
 
 def worth(found: Found, context: AnswerContext) -> float:
     """How likely quotes from what was found hold the answer to its question, 0 to 1."""
-    if context.presence is None or context.names is None or not found.hits:
-        return answerability(found, found.question)
     readers = Readers(context.matcher, context.spans)
     units = extract_parts(found, readers=readers, limit=1).units
-    return probability(signs(found, look_for(found, context.presence, context.names), units[0])) if units else 0.0
+    return probability(signs(found, _looked_for(found, context), units[0])) if units else 0.0
+
+
+def _looked_for(found: Found, context: AnswerContext) -> LookedFor:
+    if context.presence is None or context.names is None:
+        return LookedFor((), ())
+    return look_for(found, context.presence, context.names)
+
+
+def likely_answered(found: Found, context: AnswerContext) -> float:
+    """How likely the passages answer the question, 0 to 1, before quotes are chosen."""
+    return answerability(found, _looked_for(found, context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +191,7 @@ class _AnswerRun:
         return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
 
     def _confidence(self, found: Found, choice: Choice) -> tuple[str | None, tuple[str, ...]]:
-        if self._looked is None or not choice.units:
+        if self._looked is None or self._context.presence is None or not choice.units:
             return None, ()
         return confidence(found, self._looked, choice.units[0])
 
@@ -229,20 +237,11 @@ class _AnswerRun:
         with timed(self._timings, "search_ms"):
             found = self._search(question)
         self._context.raise_if_cancelled()
-        context = self._context
-        if context.presence is not None and context.names is not None:
-            with timed(self._timings, "presence_ms"):
-                self._looked = look_for(found, context.presence, context.names)
-        self._answerability = answerability(found, question)
-        answerable = (
-            is_answerable(
-                self._answerability,
-                threshold=context.answerable_threshold,
-                likeness=self._looked.likeness if self._looked else None,
-                has_name=self._looked.has_name if self._looked else False,
-            )
-            or found.signals.get("worth", 0.0) >= LOW
-        )
+        with timed(self._timings, "presence_ms"):
+            self._looked = _looked_for(found, self._context)
+        self._answerability = answerability(found, self._looked)
+        is_enough = self._answerability >= self._context.answerable_threshold
+        answerable = is_enough or found.signals.get("worth", 0.0) >= LOW
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
     def _show(self, text: str) -> None:

@@ -8,7 +8,7 @@ question is looked for in the papers that it is about, and a number beside its w
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W_])|[^\W_]++(?:[-'’.][^\W_]++)*+")
 _NUMBER = re.compile(r"\d++(?:[.,]\d++)*+")
-_INSIDE = re.compile(r"[-'’.,]")
 _GENERAL_WORDS = """
     able abstract accept according achieve add adopt allow already also answer anyone anything appear appendix apply
     ask author away base become begin behave behind beside besides best better big biggest bring build call certain
@@ -50,14 +49,8 @@ _SPELLINGS = (("is", "iz"), ("our", "or"), ("ys", "yz"), ("aem", "em"), ("tre", 
 """British and American, inside a word."""
 _BESIDE = 6
 """Most terms between a number and its word."""
-_UNLIKE = 0.45
-"""A word that does not occur, and is less like every word of the passages than this, is missing;"""
-_DOUBTFUL = 0.6
-"""where the answer is in doubt anyway, below this."""
 _SHORTEST_STEM = 3
 """Letters of a term that may be a part of another word."""
-_RARE = 0.35
-"""A less rare word is too plain to be missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +75,6 @@ class Sought:
     thing: Thing
     is_there: bool
     """Whether it occurs in the papers, a number beside its word in the passages found of them."""
-    rarity: float
-    """0 to 1; 1 for what no passage of the library has."""
-    likeness: float | None
-    """To the most similar word of the passages found, -1 to 1; None where it is not known."""
-
-    def is_missing(self, *, in_doubt: bool = False) -> bool:
-        """Whether the user should be told: names and numbers, and of words those that are said in no other way."""
-        if self.is_there:
-            return False
-        if self.thing.kind != "word":
-            return True
-        least = _DOUBTFUL if in_doubt else _UNLIKE
-        return self.rarity >= _RARE and self.likeness is not None and self.likeness < least
 
 
 def things_of(question: str, subject: Collection[tuple[int, int]] = ()) -> list[Thing]:
@@ -128,17 +108,10 @@ def _is_name(word: str, *, begins: bool) -> bool:
 
 
 def sought(
-    things: Sequence[Thing],
-    presence: WordPresence,
-    paper_ids: Sequence[int],
-    hits: Sequence[Hit],
-    likeness: Mapping[str, float],
+    things: Sequence[Thing], presence: WordPresence, paper_ids: Sequence[int], hits: Sequence[Hit]
 ) -> list[Sought]:
-    """Each thing, looked for in the papers `paper_ids` and in `hits`, passages of them; `likeness` to these by word."""
-    wanted = list(dict.fromkeys(term for thing in things for group in thing.terms for term in group))
-    if not wanted:
-        return []
-    counts, rarity = presence.passages_with(wanted, paper_ids), presence.rarity(wanted)
+    """Each thing, looked for in the papers `paper_ids` and in `hits`, passages of them."""
+    counts = presence.passages_with([term for thing in things for group in thing.terms for term in group], paper_ids)
     near = [tokenize(hit.chunk.searched) for hit in hits]
     everything = frozenset().union(*near)
     found = []
@@ -147,9 +120,7 @@ def sought(
             is_there = any(_are_close(text, thing.terms[0], thing.beside) for text in near)
         else:
             is_there = all(any(counts[term] or _has(everything, term) for term in group) for group in thing.terms)
-        rare = max(min(rarity[term] for term in group) for group in thing.terms)
-        like = [likeness[part] for part in _INSIDE.split(thing.word.casefold()) if part in likeness]
-        found.append(Sought(thing, is_there, rare, min(like, default=None)))
+        found.append(Sought(thing, is_there))
     return found
 
 

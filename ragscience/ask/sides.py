@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, zip_longest
 
-from ragscience.ask.confidence import answerability
 from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
@@ -150,25 +149,15 @@ def in_turn(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def together(whole: Found, others: Sequence[Found], hits: Sequence[Hit], parts: Sequence[Found] = ()) -> Found:
-    """Searches as one: `whole` with `hits`, ranked from 1, and what all of them took and warned of.
-
-    Of two `parts` of its question or more, found by searches of their own, the signals are those of the part that is
-    answered worst, where they promise more: such a question is answerable where its parts are.
-    """
+    """Searches as one: `whole` with `hits`, ranked from 1, and what all of them took and warned of."""
     everything, timings = (whole, *others), Counter[str]()
     for each in everything:
         timings.update(each.timings_ms)
     parts = [part for part in parts if part.hits]
-    signals, with_signals = whole.signals, [part for part in parts if part.signals]
-    if len(with_signals) > 1:
-        worst = min(with_signals, key=lambda part: answerability(part, part.question))
-        if answerability(worst, worst.question) > answerability(whole, whole.question):
-            signals = worst.signals
     return replace(
         whole,
         hits=tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)),
         parts=tuple(QuestionPart(part.question, part.hits) for part in parts) if len(parts) > 1 else (),
-        signals=signals,
         warnings=tuple(dict.fromkeys(chain.from_iterable(each.warnings for each in everything))),
         timings_ms={name: round(value, 3) for name, value in timings.items()},
         stages=tuple(chain.from_iterable(each.stages for each in everything)),

@@ -246,10 +246,12 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     reworded question as it is, whatever a route has found and whatever else the first question may mean.
     """
     from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
+    from ragscience.ask.answers import likely_answered
 
     circuit = run.shared.circuit
     return Corrective(
         find,
+        likely=lambda found: likely_answered(found, run.answer_context),
         again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
         llm=run.announced(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         on_failure=circuit.failed,

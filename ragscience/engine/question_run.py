@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 LATE_INTERACTION = "late interaction"
 EXTRACTIVE_SENTENCES = 8
 """Most quotes of an answer without a language model; its length limit fits about five."""
-ANSWERABLE = 0.12
-"""Least probability that the passages answer the question; below it the answer is refused. Fitted by
-tools/fit_answerability.py. With token vectors a quarter of it is enough where the question's words are like some of the
-passages', and four times as much is needed where not."""
+ANSWERABLE = 0.15
+"""Least probability that the passages answer the question; below it the answer is refused."""
 STEPS_FROM = 1e9
 """Parameters from which a model also plans, grades and judges; a smaller one only writes the answer."""
 
@@ -241,7 +239,7 @@ class QuestionRun:
             extractive_sentences=EXTRACTIVE_SENTENCES,
             answerable_threshold=ANSWERABLE,
             needs_llm=settings.answerer in ("llm", "ollama"),
-            presence=WordPresence(self.library, self.tokens_from) if self.library.about.chunks else None,
+            presence=WordPresence(self.library) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
             cancelled=self._may_cancel,
         )

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answers import worth
-from ragscience.ask.confidence import answerability
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SURE, SubQuery, compared, in_turn, sides, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
@@ -206,7 +205,7 @@ def _also_found(found: Found, joined: Found) -> Found:
     best = {key: max(own.get(key, 0.0), (own.get(key, 0.0) + scores.get(key, 0.0)) / 2) for key in hits}
     order = sorted(hits, key=lambda key: -best[key])[: max(len(found.hits), len(joined.hits))]
     ranked = tuple(replace(hits[key], rank=rank, score=best[key]) for rank, key in enumerate(order, 1))
-    surer = max((found, joined), key=lambda each: answerability(each, each.question))
+    surer = max((found, joined), key=lambda each: each.signals.get("maxsim", 0.0))
     return replace(found, hits=ranked, signals=surer.signals)
 
 
@@ -215,9 +214,8 @@ def search_in_parts(
 ) -> Found:
     """As `searched`; what the question asks of each of several papers is searched for in that paper.
 
-    The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose; its
-    signals are those of the search for the whole question, or of the part that is answered worst, whichever promise
-    more. Raises as `searched`.
+    The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose. Raises
+    as `searched`.
     """
     parts: tuple[SubQuery, ...] = ()
     if not (filters.papers or filters.paper_ids) and run.library.about.chunks:

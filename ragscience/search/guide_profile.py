@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile
-from ragscience.search.first_pass import Scope, log_odds, signals, weighted_sum
+from ragscience.search.first_pass import weighted_sum
 from ragscience.search.reranking import ranked, rerank
 
 if TYPE_CHECKING:
@@ -92,9 +92,6 @@ def guide_search(
             order = ranked(read, given)
         except ModelProblem as problem:
             warnings.append(f"The passages are not reranked: {problem}")
-    with library.snapshot():
-        odds = log_odds(max(given.values()), reranker.scale) if given and reranker else None
-        seen = signals(question, order, Scope(library, allowed), cosines=dense, maxsims={}, rerank=odds)
     hits = []
     for rank, one in enumerate(order[: profile.top_k], start=1):
         score = given.get(one)
@@ -102,4 +99,4 @@ def guide_search(
         each = {"dense": dense.get(one), "bm25": bm25.get(one), "fused": fused[one], "rerank": score}
         hits.append(Hit(rank, chunks[one], fused[one] if score is None else score, each, found_by))
     stages = tuple(timings.stages)
-    return Found(question, profile.name, tuple(hits), tuple(warnings), dict(timings), seen, stages=stages)
+    return Found(question, profile.name, tuple(hits), tuple(warnings), dict(timings), stages=stages)

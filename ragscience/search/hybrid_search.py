@@ -18,9 +18,7 @@ from ragscience.search.first_pass import (
     ScoreSource,
     SearchLog,
     first_pass,
-    log_odds,
     min_max,
-    signals,
 )
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
@@ -71,9 +69,10 @@ def search(
     The passages of a paper that the question names are candidates, too, and preferred (search/named_papers.py).
     Ties go to the passage that was ingested first.
     A question in another language is searched by the words of it that the library has, with a warning, where the
-    library was embedded with the embedded model: `Found.question` has them. `Found.signals` are those of
-    search/first_pass.py. Where the embedder fails, keyword search alone gives the candidates; where a reranker
-    fails, the order stays; both with a warning. Raises NothingFound where a filter fits no paper.
+    library was embedded with the embedded model: `Found.question` has them. `Found.signals` has the best `maxsim` of
+    all, -1 to 1, and `foreign`, 1, for such a question. Where the embedder fails, keyword search alone gives the
+    candidates; where a reranker fails, the order stays; both with a warning. Raises NothingFound where a filter fits no
+    paper.
     """
     with library.snapshot():
         log = SearchLog()
@@ -108,13 +107,8 @@ def search(
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
                 ranking = _reranked(question, chunks, ranking, models, profile, log)
-        best = max(ranking.by_reranker.values(), default=None)
-        rerank = log_odds(best, models.reranker.scale) if models.reranker else None
-        # Cosines of another model than that of the token vectors have another scale.
-        cosines = first.scores["dense"] if models.tokens_from in (None, models.embedder) else {}
-        with timed(log.timings, "signals_ms"):
-            seen = signals(question, order, scope, cosines=cosines, maxsims=maxsims, rerank=rerank)
-            seen |= {"foreign": 1.0} if foreign.warning else {}
+        seen = {"maxsim": round(max(maxsims.values()), 6)} if maxsims else {}
+        seen |= {"foreign": 1.0} if foreign.warning else {}
         hits = _as_hits(ranking, profile.top_k, chunks, first)
     stages = tuple(log.timings.stages)
     return Found(foreign.asked, profile.name, hits, tuple(log.warnings), dict(log.timings), seen, stages=stages)

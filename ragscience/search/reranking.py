@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters
 from ragscience.library.store import term_counts
-from ragscience.search.first_pass import SMALLEST, weighted_sum
+from ragscience.search.first_pass import weighted_sum
 from ragscience.search.names import PaperNames
 
 if TYPE_CHECKING:
@@ -165,56 +164,11 @@ def token_matches(
 class WordPresence:
     """Looks words up in a library; its lists of references do not count."""
 
-    def __init__(self, library: Store, tokens_from: TokenEmbedder | None) -> None:
-        """`tokens_from` makes token vectors as the library has stored them; None: meanings are not compared."""
+    def __init__(self, library: Store) -> None:
         self._library = library
-        self._tokens_from = tokens_from
 
     def passages_with(self, terms: Sequence[str], paper_ids: Sequence[int]) -> dict[str, int]:
         """How many passages of these papers have each term, as `tokenize` gives it."""
-        return self._counted(terms, Filters(paper_ids=tuple(paper_ids)))[1]
-
-    def rarity(self, terms: Sequence[str]) -> dict[str, float]:
-        """For each term its idf over that of a term that no passage has, 0 to 1, as in `lexical_signals`."""
-        passages, counts = self._counted(terms, Filters())
-        passages = max(passages, SMALLEST)
-        highest = np.log((passages + 1) / 0.5)
-        return {term: float(np.log((passages + 1) / (count + 0.5)) / highest) for term, count in counts.items()}
-
-    def _counted(self, terms: Sequence[str], filters: Filters) -> tuple[int, dict[str, int]]:
-        found = term_counts(self._library, terms, (), self._library.select(filters))
-        return found.passages, dict(zip(found.terms, found.frequencies.tolist(), strict=True))
-
-    def likeness(self, question: str, chunk_ids: Sequence[int]) -> dict[str, tuple[float, ...]]:
-        """For each word of the question, its likeness to the most similar token of each passage, -1 to 1.
-
-        That is the cosine of their vectors, a word's the mean over its pieces. Words are as the model cuts
-        them, in lower case. A passage without stored vectors has -1. Empty without a model, or if it fails.
-        """
-        if self._tokens_from is None:
-            return {}
-        from ragscience.models.maxsim import carries_meaning, cosines, question_tokens
-
-        stored = self._library.tokens.of(chunk_ids)
-        having = [row for row, chunk_id in enumerate(chunk_ids) if len(stored.get(chunk_id, ()))]
-        if not having:
-            return {}
-        try:
-            (whole,) = self._tokens_from.embed_with_tokens([question], light=True)
-        except ModelProblem:
-            return {}
-        keep = carries_meaning(whole.pieces)
-        if not keep.any():
-            return {}
-        tokens = [stored[chunk_ids[row]] for row in having]
-        starts = np.concatenate([[0], np.cumsum([len(each) for each in tokens])[:-1]])
-        alike = cosines(np.concatenate(tokens), question_tokens(whole))
-        best = np.full((len(chunk_ids), alike.shape[1]), -1.0)
-        best[having] = np.maximum.reduceat(alike, starts, axis=0)
-        columns: dict[str, list[int]] = {}
-        word = ""
-        for column, piece in enumerate(piece for piece, kept in zip(whole.pieces, keep, strict=True) if kept):
-            before = columns.pop(word) if piece.startswith("##") and word else []
-            word = word + piece.removeprefix("##") if before else piece
-            columns[word] = [*before, column]
-        return {each: tuple(best[:, own].mean(axis=1).tolist()) for each, own in columns.items()}
+        allowed = self._library.select(Filters(paper_ids=tuple(paper_ids)))
+        found = term_counts(self._library, list(dict.fromkeys(terms)), (), allowed)
+        return dict(zip(found.terms, found.frequencies.tolist(), strict=True))

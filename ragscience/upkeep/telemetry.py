@@ -46,7 +46,6 @@ STAGES = (
     StageName("gear", "retrieval", "Passages on the graph's best paths."),
     StageName("late", "search", "Late interaction over the stored token vectors."),
     StageName("rerank", "search", "Question and passages read together, by a cross-encoder or an LLM."),
-    StageName("signals", "search", "What tells whether the passages answer at all."),
     StageName("presence", "", "Words of the question looked for in the papers that it is about."),
     StageName("llm", "", "The chat model: a follow-up made to stand alone, and the answer."),
     StageName("quotes", "", "Sentences of the passages chosen as an answer."),

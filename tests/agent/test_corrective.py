@@ -24,8 +24,8 @@ from tests.commands.papers import fill
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
 QUESTION = "Which nonlinearity did the MLM encoder use?"
-SURE = {"terms": 3.0, "keyword_match": 0.9, "missing_term": 0.0}
-DOUBTFUL = {"terms": 3.0, "keyword_match": 0.2, "missing_term": 0.3}
+SURE = {"likely": 0.9}
+DOUBTFUL = {"likely": 0.3}
 REWORDED = "lowland populations of bees in fog"
 FIRST = (
     hit("A masked language model (MLM) hides some words.", file="bert.pdf", rank=1),
@@ -110,9 +110,13 @@ def test_llm_without_json_leaves_it_to_the_scores(server, llm, said):
     assert corrected.rewritten == ""
 
 
+def likely(found):
+    return found.signals["likely"]
+
+
 def whole(search, llm=None, failures=None):
     failed = failures if failures is not None else []
-    return Corrective(search, search, llm, failed.append, most_passages=12, seconds=60.0)
+    return Corrective(search, search, likely, llm, failed.append, most_passages=12, seconds=60.0)
 
 
 def test_failing_server_is_told_and_left_alone(server, llm):

@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-
-from ragscience.ask.confidence import HIGH, LOW, LookedFor, confidence, look_for, probability, signs
+from ragscience.ask.confidence import LookedFor, confidence, look_for, probability, signs
 from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.quote_candidates import units_of
 from ragscience.core.records import Found, QuestionPart
@@ -30,16 +28,7 @@ class Names(PaperNames):
         return () if at < 0 else (MentionedPaper(2, "bees.pdf", "Apis", at, at + 4, 1.0),)
 
 
-class Meanings(Words):
-    """Every word of a question that a passage lacks is unlike it."""
-
-    def likeness(self, question, chunk_ids):
-        words = [word.strip("?").lower() for word in question.split()]
-        here = [self.papers[chunk_id] for chunk_id in chunk_ids]
-        return {word: tuple(0.95 if word in paper else 0.4 for paper in here) for word in words}
-
-
-PRESENCE = Meanings(ROOTS.chunk.text, BEES.chunk.text)
+PRESENCE = Words(ROOTS.chunk.text, BEES.chunk.text)
 
 
 def found(question, *hits, **more):
@@ -56,34 +45,31 @@ def test_what_the_paper_has_not_is_said_and_makes_it_low():
 
 
 def test_the_paper_that_is_named_is_looked_through():
-    assert judged("Which extract did Apis take?")[1] == ("‘extract’ does not occur in bees.pdf.",)
+    assert judged("Which LC50 did Apis have?")[1] == ("‘LC50’ does not occur in bees.pdf.",)
     looked = look_for(found("Which light did Apis steer by?"), PRESENCE, Names())
     assert looked.files == ("bees.pdf",)
     assert "Apis" not in [each.thing.word for each in looked.things]
 
 
-def test_a_lead_and_known_words_make_it_surer():
-    question = "What was the LC50 of roots?"
-    behind = [replace(hit("Other.", rank=rank), score=0.1) for rank in (2, 3, 4)]
-    close = signs(found(question, replace(ROOTS, score=0.2), *behind), LookedFor((), ()))
-    ahead = signs(found(question, replace(ROOTS, score=1.0), *behind), LookedFor((), ()))
-    assert ahead["lead"] == pytest.approx(0.9)
-    assert probability(ahead) > probability(close)
-    assert probability(close | {"name_gone": 1.0}) < LOW < HIGH
-    reranked = signs(found(question, replace(ROOTS, score=9.0), *behind, signals={"rerank": 9.0}), LookedFor((), ()))
-    assert reranked["lead"] < 1
+def test_known_words_make_it_surer():
+    looked = look_for(found("What was the LC50 of roots?"), PRESENCE, Names())
+    known = signs(found("What was the LC50 of roots?"), looked)
+    assert (known["gone"], known["share"]) == (0.0, 1.0)
+    assert probability(known) > probability(known | {"share": 0.5}) > probability(known | {"share": 0.5, "gone": 1.0})
 
 
 def test_an_answer_in_parts_is_never_sure():
     whole = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
+    whole = replace(whole, signals={"maxsim": 1.0})
     in_parts = replace(whole, parts=(QuestionPart("LC50?", (ROOTS,)), QuestionPart("roots?", (ROOTS,))))
     looked = look_for(whole, PRESENCE, Names())
-    assert [confidence(each, looked)[0] for each in (whole, in_parts)] == ["high", "medium"]
+    best = ScoredUnit(units_of(whole.hits[0])[0], 2.0, {"span": 0.9, "cell": 0.0}, key="12")
+    assert [confidence(each, looked, best)[0] for each in (whole, in_parts)] == ["high", "medium"]
 
 
 def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
     ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
-    best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {"span": 0.6, "cell": 0.0})
+    best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {"span": 0.9, "cell": 0.0})
     surely = [confidence(ahead, look_for(ahead, PRESENCE, Names()), replace(best, key=key))[0] for key in ("12", "")]
     assert surely == ["high", "medium"]
 

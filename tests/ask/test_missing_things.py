@@ -10,7 +10,7 @@ from .passages import hit
 
 
 class Words(WordPresence):
-    """Papers of one passage each, by their numbers; every word is as rare as the papers without it are many."""
+    """Papers of one passage each, by their numbers."""
 
     def __init__(self, *texts):
         self.papers = {number: set(tokenize(text)) for number, text in enumerate(texts, start=1)}
@@ -18,23 +18,14 @@ class Words(WordPresence):
     def passages_with(self, terms, paper_ids):
         return {term: sum(term in self.papers[paper] for paper in paper_ids) for term in terms}
 
-    def rarity(self, terms):
-        return {term: 1 - sum(term in words for words in self.papers.values()) / len(self.papers) for term in terms}
-
 
 def things(question, subject=()):
     return things_of(question, subject)
 
 
-def found(question, text, *, likeness=None):
+def found(question, text):
     """By its word, whether each thing of the question is in a paper of this text."""
-    looked = sought(things(question), Words(text), [1], [hit(text)], likeness or {})
-    return {each.thing.word: each.is_there for each in looked}
-
-
-def missing(question, text, *, likeness=None, in_doubt=False):
-    looked = sought(things(question), Words(text), [1], [hit(text)], likeness or {})
-    return [each.thing.text for each in looked if each.is_missing(in_doubt=in_doubt)]
+    return {each.thing.word: each.is_there for each in sought(things(question), Words(text), [1], [hit(text)])}
 
 
 @pytest.mark.parametrize(
@@ -80,18 +71,6 @@ def test_presence_does_not_hang_on_the_spelling(asked, said):
 )
 def test_what_is_not_there_is_not_there(asked, said):
     assert not all(found(f"How much of the {asked} does it have?", said).values())
-
-
-def test_a_word_is_missed_where_nothing_means_the_same():
-    text = "The bees fly at night."
-    question = "How much did the apparatus and the squadron weigh?"
-    assert missing(question, text, likeness={"apparatus": 0.3, "squadron": 0.5}) == ["apparatus"]
-    assert missing(question, text, likeness={"apparatus": 0.3, "squadron": 0.5}, in_doubt=True) == [
-        "apparatus",
-        "squadron",
-    ]
-    assert missing(question, text, likeness={"apparatus": 0.8, "squadron": 0.7}, in_doubt=True) == []
-    assert missing(question, text) == [], "its likeness is not known"
 
 
 def test_what_is_missing_is_said_with_the_papers_that_lack_it():

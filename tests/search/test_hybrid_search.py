@@ -131,4 +131,3 @@ def test_where_the_embedder_fails_the_words_alone_are_searched_and_that_is_said(
         "The embedder failed, so the question was searched by its words alone: The server is down.",
     )
     assert "dense_ms" not in gone.timings_ms
-    assert "cosine" not in gone.signals
