@@ -1,6 +1,6 @@
 """How sure it is that the quotes answer the question, and what of it is missing.
 
-Logistic models over four signs, of which two are about presence: likeness as a whole does not tell a question that a
+Logistic models over five signs, of which two are about presence: likeness as a whole does not tell a question that a
 paper answers from one that it nearly answers. Fitted and measured by `tools/fit_confidence.py`; figures:
 docs/benchmarks.md.
 """
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 ANSWERABILITY = {"intercept": -9.5, "share": 4.7, "maxsim": 7.7}
 """Weights of the log-odds that the papers answer the question, which decide whether quotes are looked for at all."""
-MODEL = {"intercept": -5.4, "gone": -2.6, "share": 1.2, "span": 3.0, "maxsim": 4.6}
+MODEL = {"intercept": -5.6, "gone": -2.8, "share": 0.8, "span": 2.7, "maxsim": 5.1, "context": 2.5}
 """Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.88, 0.3
+HIGH, LOW = 0.9, 0.3
 """From which probability on confidence is high, and below which it is low."""
-_USUAL_MAXSIM, _USUAL_SPAN = 0.8, 0.5
+_USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.8, 0.5, 0.15
 """For a sign that is not known."""
 
 
@@ -100,12 +100,14 @@ def signs(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> di
     - `maxsim`: the highest of the search; the usual one where there is none.
     - `span`: how likely the first quote has the answer, as it is read, or how much of the question its cell holds; the
       usual one where neither is known.
+    - `context`: how much of the question only the headings, title, caption or header over the first quote have.
     """
     return {
         "gone": float(bool(looked.gone)),
         "share": looked.share,
         "maxsim": found.signals.get("maxsim", _USUAL_MAXSIM),
         "span": _USUAL_SPAN if best is None else max(best.features.get("span", _USUAL_SPAN), best.features["cell"]),
+        "context": _USUAL_CONTEXT if best is None else best.features.get("context", _USUAL_CONTEXT),
     }
 
 

@@ -11,8 +11,6 @@ from ragscience.core.records import Hit, StoredChunk
 from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import joined_lines
 
-_PROSE_CHARS, _MOST_PROSE = 60, 1
-"""Characters of a row that is running text, and how many such rows a table may have."""
 _BLOCK_CHARS = 400
 """Neighbouring rows that are not of a Markdown table are one unit up to this length."""
 _LEAD_CHARS = 200
@@ -70,9 +68,8 @@ def units_of(hit: Hit) -> list[Unit]:
     units: list[Unit] = []
     caption = _caption_of_table(hit.chunk, spans)
     covered = 0
-    no_table = sum(span.kind == "row" and _is_prose(text, span) for span in spans) > _MOST_PROSE
     for i, span in enumerate(spans):
-        if i < caption or (no_table and text[span.start] == "|"):
+        if i < caption:
             continue
         if span.kind == "row":
             if i < covered or (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
@@ -129,13 +126,6 @@ def _is_table_head(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
     """Whether row `i` is the head of a Markdown table, which its rows bring along."""
     span = spans[i]
     return text[span.start] == "|" and "|-" in text[span.start : span.end] and i + 1 < len(spans)
-
-
-def _is_prose(text: str, span: SentenceSpan) -> bool:
-    """Whether a row of Markdown is running text that was taken for one: a long cell, and all others empty."""
-    cells = [cell.strip() for cell in text[span.start : span.end].strip("|").split("|")]
-    filled = [cell for cell in cells if cell]
-    return text[span.start] == "|" and len(cells) > len(filled) == 1 and len(filled[0]) > _PROSE_CHARS
 
 
 def _block_end(text: str, spans: Sequence[SentenceSpan], i: int) -> int:

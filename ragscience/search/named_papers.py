@@ -6,7 +6,6 @@ would only favour those which repeat it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -33,14 +32,6 @@ OWN = 0.5
 """The weight of the paper's own ranking of its passages against that of the whole search."""
 FEWEST_TERMS = 2
 """Terms that a question must have left without the names, to be asked without them."""
-_OTHERS = re.compile(
-    r"\b(?:papers?|works?|articles?|studies|publications?|authors?|who|others?)\b[^?.]{0,60}?"
-    r"\b(?:us(?:e|es|ed|ing)|cit|mention|refer|compar|buil[dt]|extend|appl|adopt|follow|improv|beat|outperform)\w*+"
-    r"[^?.,]{0,40}$",
-    re.IGNORECASE,
-)
-""" "Which papers use X", "who else cites X"."""
-_BUT = re.compile(r"\b(?:other than|besides|except(?: for)?|apart from|without|not in)\s++(?:the\s++)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ class SearchedPaper:
 
 
 def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
-    """The papers that a question names and asks about, at most MOST_NAMED; none for "which papers use X".
+    """The papers that a question names, at most MOST_NAMED.
 
     Their texts are not embedded yet.
     """
@@ -77,12 +68,10 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
 
 
 def asked_about(question: str, names: PaperNames) -> list[list[MentionedPaper]]:
-    """The names of each paper that a question is about, the surest first; none of "which papers use X"."""
+    """The names of each paper that a question names, the surest first."""
     by_paper: dict[int, list[MentionedPaper]] = {}
     for name in names.in_text(question):
-        before = question[: name.start]
-        if not (_OTHERS.search(before) or _BUT.search(before)):
-            by_paper.setdefault(name.paper_id, []).append(name)
+        by_paper.setdefault(name.paper_id, []).append(name)
     return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))
 
 

@@ -70,21 +70,6 @@ def test_the_named_paper_answers_though_others_repeat_the_question(library):
     assert {hit.chunk.file for hit in found(library, question, profile=replace(DEFAULT, top_k=12)).hits} > {"tide.pdf"}
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which papers use TideNet to train an optimizer?",
-        "Who else uses TideNet to train an optimizer?",
-        "Which optimizer do papers that cite TideNet use to train?",
-        "Which optimizer is used to train networks other than TideNet?",
-    ],
-)
-def test_a_question_about_the_others_prefers_none(library, question):
-    embedder = OneDirection()
-    found(library, question, embedder=embedder)
-    assert embedder.questions == [question]
-
-
 def test_filters_of_the_user_stay(library):
     question = "Which optimizer was used to train TideNet?"
     others = found(library, question, filters=Filters(papers=("other1.pdf",)))
