@@ -5,7 +5,7 @@ from tests.agent.agent_runs import TWO_PARTS, Library, run
 
 
 def test_sub_query_that_fails_costs_a_warning():
-    library = Library(fails={4: NothingFound("No paper fits.", "Try another.")})
+    library = Library(fails={2: NothingFound("No paper fits.", "Try another.")})
     answer = run(TWO_PARTS, library)
     assert not answer.refused
     assert "A sub-query could not be searched for: No paper fits. Try another." in answer.warnings

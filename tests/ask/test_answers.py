@@ -8,6 +8,8 @@ from ragscience.ask.answers import REFUSAL
 from ragscience.core.records import UNCITED, Turn
 from tests.ask.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.ask.passages import SAMPLING, TRAINING, Search, hit
+from tests.ask.test_confidence import Names
+from tests.ask.test_missing_things import Words
 from tests.ollama_server import OllamaServer
 
 
@@ -117,7 +119,10 @@ FAR = hit("Bananas ripen in warm kitchens.", dense=0.1)
 @pytest.mark.parametrize("with_llm", [True, False])
 def test_nothing_relevant_is_refused_without_asking_the_model(server, hits, with_llm, llm):
     heard = []
-    given = ask(llm if with_llm else None, Search(*hits), question="Which quantum annealer?", on_token=heard.append)
+    looks = {"presence": Words(FAR.chunk.text), "names": Names()}
+    given = ask(
+        llm if with_llm else None, Search(*hits), question="Which quantum annealer?", on_token=heard.append, **looks
+    )
     assert (given.text, given.refused, given.citations) == (REFUSAL, True, ())
     assert given.found.hits == hits
     assert given.models["llm"] is None

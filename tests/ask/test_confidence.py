@@ -68,7 +68,9 @@ def test_an_answer_in_parts_is_never_sure():
 
 
 def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
-    ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1), signals={"maxsim": 0.95})
+    ahead = found(
+        "What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1), signals={"maxsim": 0.95}
+    )
     best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {"span": 0.9, "cell": 0.0})
     surely = [confidence(ahead, look_for(ahead, PRESENCE, Names()), replace(best, key=key))[0] for key in ("12", "")]
     assert surely == ["high", "medium"]
