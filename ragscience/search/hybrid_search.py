@@ -67,7 +67,7 @@ def search(
     interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
     many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
     The passages of a paper that the question names are candidates, too, and preferred (search/named_papers.py).
-    Ties go to the passage that was ingested first.
+    Ties go to the passage that was ingested first; of passages with the same words only the first is kept.
     A question in another language is searched by the words of it that the library has, with a warning, where the
     library was embedded with the embedded model: `Found.question` has them. `Found.signals` has the best `maxsim` of
     all, -1 to 1, and `foreign`, 1, for such a question. Where the embedder fails, keyword search alone gives the
@@ -102,7 +102,7 @@ def search(
         depth = max(profile.rerank_depth, profile.top_k) if models.reranker else profile.top_k
         fused = first.fused
         order = sorted(fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
-        chunks = {chunk.chunk_id: chunk for chunk in library.chunks(order[:depth])}
+        chunks = _without_copies(library.chunks(order[: 2 * depth]), depth)
         ranking = _Ranking(list(chunks), fused, late, {})
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
@@ -142,6 +142,13 @@ def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], f
         )
         for rank, chunk_id in enumerate(ranking.order[:top_k], start=1)
     )
+
+
+def _without_copies(chunks: Sequence[StoredChunk], wanted: int) -> dict[int, StoredChunk]:
+    """The first `wanted` passages, by id, whose words no earlier one has: a paper may be there twice."""
+    first = {" ".join(chunk.text.casefold().split()): chunk for chunk in reversed(chunks)}
+    kept = {chunk.chunk_id for chunk in first.values()}
+    return {chunk.chunk_id: chunk for chunk in [each for each in chunks if each.chunk_id in kept][:wanted]}
 
 
 def _reranked(

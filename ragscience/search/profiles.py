@@ -113,7 +113,8 @@ def profile_named(name: str, settings: Settings, wanted: int | None = None) -> P
         dense_candidates=max(found.dense_candidates, wanted),
         bm25_candidates=max(found.bm25_candidates, wanted),
         rerank_depth=max(found.rerank_depth, wanted) if found.rerank_depth else 0,
-        prefilter=max(found.prefilter, wanted) if found.prefilter else 0,
+        # Twice: some of them repeat others and are left out.
+        prefilter=max(found.prefilter, 2 * wanted) if found.prefilter else 0,
     )
 
 

@@ -34,7 +34,7 @@ def test_with_the_graph_a_profile_keeps_the_sum_of_its_weights():
 def test_asking_for_more_widens_the_lists():
     profile = named("default", wanted=50)
     assert (profile.top_k, profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth) == (50, 50, 50, 50)
-    assert named("deep", wanted=100).prefilter == 100
+    assert named("deep", wanted=100).prefilter == 200
     assert named("default", wanted=50).prefilter == 0
 
 
