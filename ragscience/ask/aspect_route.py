@@ -31,7 +31,7 @@ _ASKED = {
     "aims": (("Method", 1), ("Question", 3)),
 }
 """The aspects that a kind of question asks for, and how many sentences; of the other kinds the one of their name."""
-_MOST_QUALIFIERS, _MOST_LISTED = 5, 6
+_MOST_QUALIFIERS, _MOST_LISTED, _FIRST_LISTED = 5, 20, 4
 _NAME = re.compile(r"[A-Z][\w-]+")
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
@@ -112,7 +112,9 @@ def _listed(aspect: Aspect, paper: PaperText, slots: Slots, context: RouteContex
         return None
     found = Sentences(paper, context.names).ranked(aspect, slots.extra)
     if aspect.gives == "names":
-        found.sort(key=lambda one: -_names_behind(aspect, one.text))
+        most = sorted(found, key=lambda one: -_names_behind(aspect, one.text))[:_FIRST_LISTED]
+        behind = [each for one in most for each in _next(paper, one)]
+        found = list(dict.fromkeys([*most, *behind, *found]))
     found = found[:_MOST_LISTED]
     blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
     for caption, part in pairwise(paper.parts) if aspect.values else ():
@@ -126,6 +128,12 @@ def _listed(aspect: Aspect, paper: PaperText, slots: Slots, context: RouteContex
         f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
     )
     return Routed("list", note, tuple(blocks), hits, "medium", for_llm=True)
+
+
+def _next(paper: PaperText, sentence: PaperSentence) -> list[PaperSentence]:
+    """The sentence behind another one in its paragraph, which may go on with what is listed."""
+    own = list(paper.sentences_of(sentence.paragraph))
+    return own[own.index(sentence) + 1 :][:1]
 
 
 def _names_behind(aspect: Aspect, text: str) -> int:

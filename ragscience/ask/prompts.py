@@ -2,7 +2,6 @@
 
 Nothing in a passage can pass for a rule.
 
-Two texts are settings (`answer_rules`, `condense_prompt`): these are the defaults of empty ones.
 Text by others (passages, file names, questions, earlier answers) goes through `sanitize` first.
 """
 
@@ -76,7 +75,7 @@ class Prompts:
     """The templates of one run, as str.format takes them: a brace that is meant is written twice.
 
     `rules` may hold {refusal}; `request` must hold {context} and {question}, and may hold {history}; `condense` must
-    hold {chat_history} and {question}. config.py checks it when the settings are loaded.
+    hold {chat_history} and {question}.
     """
 
     rules: str = ANSWER_RULES

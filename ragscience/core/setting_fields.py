@@ -15,7 +15,6 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ragscience.core.errors import UsageError
-from ragscience.core.prompt_templates import TEMPLATE_PLACEHOLDERS, checked_template
 from ragscience.core.system import small_text
 
 ENV_PREFIX = "RAG_"
@@ -215,16 +214,6 @@ class Settings(BaseSettings):
     agent_iterations: int = setting(
         3, ANSWER, "Most passes of the agent; each searches and writes a draft.", ge=1, le=10
     )
-    answer_rules: str = setting(
-        "",
-        ANSWER,
-        "System message for answers; may contain {refusal}. For this and the next one: a text or @FILE; write a "
-        "literal brace twice; empty: the text in ragscience/ask/prompts.py.",
-        guarded=True,
-    )
-    condense_prompt: str = setting(
-        "", ANSWER, "Prompt that rewrites a follow-up; must contain {chat_history} and {question}.", guarded=True
-    )
 
     # What is kept, logged and shown
     history: bool = setting(
@@ -292,12 +281,6 @@ class Settings(BaseSettings):
         if "@" in value.split("://", 1)[-1].split("/", 1)[0]:
             raise ValueError("it contains a user name or a password, which would be shown and sent; leave them out")
         return value
-
-    @field_validator("answer_rules", "condense_prompt")
-    @classmethod
-    def _checked_template(cls, value: str, info: ValidationInfo) -> str:
-        required, allowed = TEMPLATE_PLACEHOLDERS[str(info.field_name)]
-        return checked_template(value, required, required | allowed)
 
     @model_validator(mode="after")
     def _values_that_go_together(self) -> Self:

@@ -33,8 +33,6 @@ LONGEST_SHOWN = 80
 """Characters of a wrong value that a message repeats."""
 PATHS = frozenset({"cache_folder", "llm_key_file", "log_file"})
 """Settings that are paths; in config.toml a relative one starts at the home."""
-TEMPLATES = frozenset({"answer_rules", "condense_prompt"})
-"""Settings that are texts, or files as @FILE."""
 OLLAMA_HOST = "OLLAMA_HOST"
 """Ollama's own variable, which is used if nothing sets ollama_url."""
 Source = Literal["flag", "environment", "config.toml", "OLLAMA_HOST", "default"]
@@ -175,12 +173,8 @@ def _unknown(name: str, place: object, known: Iterable[str]) -> str:
 
 
 def absolute_path(name: str, value: Any, base: Path) -> Any:
-    """The value of a setting; where it is a relative path or names a file as @FILE, the path from `base` on."""
-    if not isinstance(value, str) or not value:
-        return value
-    if name in PATHS:
-        return str(base / Path(value).expanduser())
-    return f"@{base / Path(value[1:]).expanduser()}" if name in TEMPLATES and value.startswith("@") else value
+    """The value of a setting; where it is a relative path, the path from `base` on."""
+    return str(base / Path(value).expanduser()) if name in PATHS and isinstance(value, str) and value else value
 
 
 def _checked_names(home: Path, kept: dict[str, Any]) -> dict[str, Any]:

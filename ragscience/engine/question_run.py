@@ -31,7 +31,6 @@ from ragscience.search.reranking import WordPresence
 
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import AnswerContext
-    from ragscience.ask.prompts import Prompts
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
@@ -216,16 +215,10 @@ class QuestionRun:
         return None if is_small else llm
 
     @cached_property
-    def prompts(self) -> Prompts:
-        """The texts of the prompts."""
-        from ragscience.ask.prompts import ANSWER_RULES, CONDENSE, Prompts
-
-        return Prompts(self.settings.answer_rules or ANSWER_RULES, condense=self.settings.condense_prompt or CONDENSE)
-
-    @cached_property
     def answer_context(self) -> AnswerContext:
         """The models and limits of an answer."""
         from ragscience.ask.answer_context import AnswerContext
+        from ragscience.ask.prompts import Prompts
 
         settings = self.settings
         return AnswerContext(
@@ -233,7 +226,7 @@ class QuestionRun:
             matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
             spans=self.shared.models.span_reader(settings),
             models=self.models_used,
-            prompts=self.prompts,
+            prompts=Prompts(),
             circuit=self.shared.circuit,
             answer_seconds=settings.answer_seconds,
             extractive_sentences=EXTRACTIVE_SENTENCES,

@@ -152,6 +152,6 @@ def test_what_can_reach_beyond_the_home_is_guarded():
     reaching = {
         "home", "cache_folder", "pdf_viewer", "log_file", "ollama_url", "arxiv_url", "llm", "llm_url",
         "llm_key_file", "embed_url", "library", "papers", "reranker",
-        "embedding_model", "trace_questions", "answer_rules", "condense_prompt",
+        "embedding_model", "trace_questions",
     }  # fmt: skip
     assert {name for name in Settings.model_fields if is_guarded(name)} == reaching
