@@ -26,7 +26,7 @@ ANSWERABILITY = {"intercept": -9.5, "share": 4.7, "maxsim": 7.7}
 """Weights of the log-odds that the papers answer the question, which decide whether quotes are looked for at all."""
 MODEL = {"intercept": -5.6, "gone": -2.8, "share": 0.8, "span": 2.7, "maxsim": 5.1, "context": 2.5}
 """Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.9, 0.3
+HIGH, LOW = 0.88, 0.3
 """From which probability on confidence is high, and below which it is low."""
 _USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.8, 0.5, 0.15
 """For a sign that is not known."""
