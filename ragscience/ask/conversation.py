@@ -1,6 +1,6 @@
 """What a turn of a conversation asks, by the turns before it: a state, and readings of the new question.
 
-The state is what was spoken of: the papers in focus, those before them, the last question and what it named. It is
+The state is what was spoken of: the papers in focus, those before them, and the last question. It is
 worked out again from the turns each time, so that a chat, the page and an API that gets only messages understand a turn
 alike.
 
@@ -64,8 +64,6 @@ class DialogueState:
     """All that were in focus, the first first."""
     questions: tuple[str, ...] = ()
     """The last ones, as they were understood, the newest first."""
-    thing: str = ""
-    """What was named last besides papers: what "it" means beside the name of a paper."""
 
     @property
     def question(self) -> str:
@@ -163,7 +161,6 @@ def _after(turn: Turn, understood: Understood, state: DialogueState, names: Pape
         _subjects(cited[:MOST_LISTED], names),
         tuple(dict.fromkeys((*state.earlier, *focus))),
         tuple(dict.fromkeys((asked, *state.questions)))[:QUESTIONS_BACK],
-        next((word[0] for word in reversed(_things(asked, names))), state.thing),
     )
 
 
@@ -224,8 +221,7 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
         return Understood(kind, (*_in_place(text, state, named, names, is_opened=is_opened), plain))
     about = pointed or state.focus
     if named and not pointed:
-        whole = _with_thing(text, named[-1].end, state)
-        return Understood("new", (TurnReading(wording.capital(whole) if is_opened or whole != text else question),))
+        return Understood("new", (TurnReading(wording.capital(text) if is_opened else question),))
     if not about:
         return Understood("new", (TurnReading(question),))
     files, said = () if named else _files(about), wording.said(text)
@@ -340,11 +336,3 @@ def _with_names(text: str, pointer: re.Match[str], papers: Sequence[Subject]) ->
         return text
     put = f"{name}'s" if pointer["own"] else f"the {name} {pointer['thing']}" if pointer["thing"] else name
     return text[: pointer.start()] + put + text[pointer.end() :]
-
-
-def _with_thing(text: str, after: int, state: DialogueState) -> str:
-    """The text with what was named last for an "it" behind a paper's name."""
-    found = wording.POINTER.search(text, after)
-    if found is None or not state.thing or not (found["one"] or found["alone"] or found["that"]):
-        return text
-    return text[: found.start()] + state.thing + text[found.end() :]

@@ -170,26 +170,19 @@ def _section_blocks(paper: PaperText, parts: Sequence[Part]) -> list[Block]:
 
 
 def _what_there_is(paper: PaperText, kind: str, name: str) -> list[Block]:
-    """That an element is missing, and those of its kind that there are, else those of other kinds."""
+    """That an element is missing, and those of its kind that there are."""
     title, known = f"“{label(paper.paper, year=False)}”", numbered(paper, kind)
     if not is_number(name):
         known = [("", part) for part in paper.parts if part.kind == "heading" and part.level == 1]
         said = f"{title} has no section called “{name}”{'; its sections are:' if known else '.'}"
-    elif known:
-        said = f"{title} has no {kind} {name}; it has {_numbers(kind, known)}."
     else:
-        others = [_numbers(other, numbered(paper, other)) for other in ("table", "figure", "algorithm")]
-        has = f"; it has {listed(list(filter(None, others)))}" if any(others) else ""
-        said = f"{title} has no {kind} {name}: no {kind}s with numbers were found in it{has}."
+        numbers = listed(list(dict.fromkeys(number for number, _ in known)))
+        has = (
+            f"it has {kind}{'s' * (len(known) > 1)} {numbers}" if known else f"no {kind}s with numbers were found in it"
+        )
+        said = f"{title} has no {kind} {name}; {has}."
     items = known[:_MOST_LISTED] if kind != "equation" else ()
     return [Block("text", said), *(_item(paper, part) for _, part in items)]
-
-
-def _numbers(kind: str, known: Sequence[tuple[str, Part]]) -> str:
-    """The numbers in words: "tables 1 to 8", "figure 1"; empty for none."""
-    once = list(dict.fromkeys(number for number, _ in known))
-    is_run = len(once) > 2 and once == [str(number) for number in range(1, len(once) + 1)]
-    return f"{kind}{'s' * (len(known) > 1)} {f'1 to {once[-1]}' if is_run else listed(once)}" if known else ""
 
 
 def _item(paper: PaperText, part: Part) -> Block:

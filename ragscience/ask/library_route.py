@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragscience.ask.intents import help_topics
-from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
+from ragscience.ask.route_records import RouteContext, Routed, label, year_of
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import counted_places
 from ragscience.core.records import Block, Paper, title_of
@@ -31,6 +31,10 @@ _SAY_NOTHING = frozenset(
 
 
 _ASKABLE = re.compile(r"\b(?:ask|questions?|answer|tell me)\b", re.IGNORECASE)
+_ASK = (
+    "Ask what a paper says, for a summary of it, a table, figure or section by its number, who wrote it and when, "
+    "which papers use, mention or cite something, for two papers side by side, or how the program does something."
+)
 _MOST_LISTED = 30
 _MOST_OF_GROUP = 3
 """Papers that are named of each group of a library with more than _MOST_LISTED."""
@@ -44,8 +48,6 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return Routed("help", "Looked up how the program does it.", (Block("text", topic["text"]), *commands))
     if not context.papers:
         return None
-    if _ASKABLE.search(slots.question):
-        return _askable(context)
     most = len(context.papers) if len(context.papers) <= _MOST_LISTED else _MOST_OF_GROUP
     years = sorted(year for year in (year_of(paper)[0] for paper in context.papers) if year)
     span = f", from {years[0]} to {years[-1]}" if years and years[0] < years[-1] else ""
@@ -56,7 +58,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         blocks.append(Block("heading", f"{', '.join(terms) or 'Others'} ({counted(len(papers), 'paper')})"))
         blocks += [Block("item", f"{label(paper)} · {paper.file}") for paper in papers[:most]]
         blocks += [Block("item", f"and {len(papers) - most:,} more")] if len(papers) > most else []
-    return Routed("library", f"Grouped {many} by how alike their passages are.", tuple(blocks))
+    asked = [Block("text", _ASK)] if _ASKABLE.search(slots.question) else []
+    return Routed("library", f"Grouped {many} by how alike their passages are.", (*asked, *blocks))
 
 
 def groups_of(context: RouteContext) -> list[tuple[list[str], list[Paper]]]:
@@ -119,26 +122,3 @@ def _words(paper: Paper, context: RouteContext) -> dict[str, str]:
         if stem and len(word) > 2 and not {lower, lower.removesuffix("s")} & (STOP_WORDS | _SAY_NOTHING):
             found.setdefault(stem, word if any(char.isupper() for char in word[1:]) else lower)
     return found
-
-
-def _askable(context: RouteContext) -> Routed:
-    """Kinds of questions, each with an example of this library."""
-    papers = [paper for paper in context.papers if paper.metadata.authors] or list(context.papers)
-    about = [terms[0] for terms, _ in groups_of(context) if terms] or ["dropout"]
-    one, other = (label(paper, year=False).partition(":")[0] for paper in (papers[0], papers[-1]))
-    authors = papers[0].metadata.authors
-    year = next((year for year, _ in map(year_of, papers) if year), None)
-    examples = (
-        ("what a paper says", f"What does {one} say about {about[0]}?"),
-        ("a summary", f"Summarize {other}"),
-        ("a table, figure, equation or section", f"What does Table 1 of {one} report?"),
-        ("which papers have something", f"Which papers mention {about[-1]}?"),
-        ("two papers side by side", f"Compare {one} and {other}"),
-        ("who, when and where", f"Which papers are by {authors[0].split()[-1]}?" if authors else f"Who wrote {one}?"),
-        ("by year", f"Which papers are from {year}?" if year else "What is the newest paper?"),
-        ("the library", "What is my library about?"),
-        ("the program", "How do I add a paper?"),
-    )
-    intro = f"Anything that the {counted(len(context.papers), 'paper')} may say, on {listed(about)}. For example:"
-    items = [Block("item", f"{kind}: “{text}”") for kind, text in examples]
-    return Routed("library", "Made examples from the papers of the library.", (Block("text", intro), *items))

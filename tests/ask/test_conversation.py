@@ -101,14 +101,6 @@ def test_a_fragment_takes_the_place_of_the_word_that_is_written_like_it(names, t
     assert (first.text, first.files) == (text, (TIDE,))
 
 
-def test_it_is_the_thing_that_was_asked_about_beside_the_name_of_a_paper(names):
-    turns = [Turn("Which papers evaluate on HarbourQA?", f"- Tides ({TIDE}, p.1)\n- Kiln ({KILN}, p.2)")]
-    first = understand("How does KTR do on it?", turns, names).readings[0]
-    assert first.text == "How does KTR do on HarbourQA?"
-    turns.append(Turn("How does KTR do on it?", f"Well ({KILN}, p.2)."))
-    assert understand("and TideNet?", turns, names).readings[0].text == "How does TideNet do on HarbourQA?"
-
-
 def test_a_whole_question_after_a_fragment_is_left_alone(names):
     turns = [
         Turn("How long is a layer of TideNet?", f"Long ({TIDE}, p.1)."),
