@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragscience.core.records import Paper
     from ragscience.library.store import Store
 
-_FORMAT = 5
+_FORMAT = 6
 """Of the file: its checksum, a line of what it was made by, then one for each paper: its id and its fields, by tabs."""
 
 

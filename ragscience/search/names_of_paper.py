@@ -60,8 +60,8 @@ _ANOTHERS = re.compile(
 """What follows the name of another's work: a citation, "proposed by …"; or a number: "Section 3"."""
 
 
-def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
-    """(name, start, end) of each name that `text`, a passage on one line, says its paper gives to something.
+def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int]]:
+    """(name, start) of each name that `text`, a passage on one line, says its paper gives to something.
 
     `abstract`: whether the text is one, whose sentences "X is a …" count, too. A name followed by a citation is
     another's. Names may repeat.
@@ -70,7 +70,7 @@ def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int, int]]:
         for match in pattern.finditer(text):
             for group, name in enumerate(match.groups(), start=1):
                 if name and not _ANOTHERS.match(text, match.end(group)):
-                    yield name, match.start(group), match.end(group)
+                    yield name, match.start(group)
 
 
 RULES_VERSION = 4
@@ -94,9 +94,6 @@ class PaperName:
     """How surely it is the paper's, 0 to 1, whatever other papers call it."""
     page: int
     """The page that says so; 0 for a file's name."""
-    start: int
-    """The place of the name there, in characters of the document; 0 to 0 where it is not in the text."""
-    end: int
     share: float = 1.0
     """The share of the paper's passages that have it, 0 to 1."""
     indexed: tuple[int, ...] = ()
@@ -182,18 +179,17 @@ class _OwnText:
         having = max(self.having(name), self.having(f"{name}s"), self.having(name.removesuffix("s")))
         return having / len(self.passages) if self.passages else 0.0
 
-    def place(self, name: str) -> tuple[int, int, int]:
-        """(page, start, end) of where a name first stands; page 1 and nothing if it does not."""
+    def page(self, name: str) -> int:
+        """The page where a name first stands; 1 if it does not."""
         for chunk, line in zip(self.passages, self.lines, strict=True):
             at = line.casefold().find(name.casefold())
             if at >= 0 and len(line.casefold()) == len(line):
-                return _place(chunk, at, at + len(name))
-        return 1, 0, 0
+                return _page(chunk, at)
+        return 1
 
 
-def _place(chunk: StoredChunk, start: int, end: int) -> tuple[int, int, int]:
-    page = next((number for number, _, _ in page_parts(chunk, start, end)), chunk.page_start)
-    return page, chunk.start + start, chunk.start + end
+def _page(chunk: StoredChunk, at: int) -> int:
+    return next((number for number, _, _ in page_parts(chunk, at, at + 1)), chunk.page_start)
 
 
 def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
@@ -217,7 +213,7 @@ def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     names += [(word, "short title", 0.8) for word in coined if text.share(word) >= OFTEN]
     for name, how, base in names:
         bare = _ARTICLE.sub("", name.strip())
-        yield PaperName(bare, how, base, *text.place(bare), share=text.share(bare))
+        yield PaperName(bare, how, base, text.page(bare), share=text.share(bare))
 
 
 def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
@@ -229,9 +225,9 @@ def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     for chunk, line in zip(text.passages, text.lines, strict=True):
         is_early = chunk.kind == "abstract" or chunk.page_start <= _EARLY_PAGES
         if is_early or _EARLY_SECTION.search(chunk.section):
-            for name, start, end in introduced(line, abstract=chunk.kind == "abstract" or chunk.page_start == 1):
+            for name, start in introduced(line, abstract=chunk.kind == "abstract" or chunk.page_start == 1):
                 if name not in own and _is_used(name, text):
-                    own[name] = PaperName(name, "introduced", 0.9, *_place(chunk, start, end), share=text.share(name))
+                    own[name] = PaperName(name, "introduced", 0.9, _page(chunk, start), share=text.share(name))
         acronyms += [(short, long, chunk) for short, long in short_forms(line)]
     yield from own.values()
     keys = {key_of(name) for name in own}
@@ -247,7 +243,7 @@ def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
             if _is_used(name, text) or (name == long and key_of(short) in keys):
                 at, base = max(chunk.text.find(name), 0), 0.85 if is_own else 0.7
                 how = "introduced" if is_own else "acronym"
-                yield PaperName(name, how, base, *_place(chunk, at, at + len(name)), share=text.share(name))
+                yield PaperName(name, how, base, _page(chunk, at), share=text.share(name))
 
 
 def _title_with(short: str, long: str, paper: Paper, text: _OwnText) -> Iterator[PaperName]:
@@ -256,7 +252,7 @@ def _title_with(short: str, long: str, paper: Paper, text: _OwnText) -> Iterator
     at = title.casefold().find(long.casefold())
     shorter = f"{title[:at]}{short.removesuffix('s')}{title[at + len(long) :]}"
     if at >= 0 and 1 < len(shorter.split()) <= MOST_WORDS:
-        yield PaperName(shorter, "acronym", 0.85, *text.place(shorter), share=text.share(shorter))
+        yield PaperName(shorter, "acronym", 0.85, text.page(shorter), share=text.share(shorter))
 
 
 def _is_used(name: str, text: _OwnText) -> bool:
@@ -273,7 +269,7 @@ def _of_file(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     words = [word for word in words if key_of(word) not in families] or words
     name = " ".join(words)
     if name and (len(words) > 1 or (len(name) >= _SHORTEST_FILE and name.casefold() not in STOP_WORDS)):
-        yield PaperName(name, "file", 0.7, 0, 0, 0, share=text.share(name))
+        yield PaperName(name, "file", 0.7, 0, share=text.share(name))
 
 
 def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
@@ -288,10 +284,8 @@ def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
         years.add(f"20{stamp[1]}")
     second = families[1] if len(known.authors) == 2 else ""
     if len(families[0]) >= _FEWEST_LETTERS:
-        page, start, end = text.place(known.authors[0])
-        yield PaperName(
-            families[0], AUTHORS[len(families) == 1], 0.9, page, start, end, detail=(second, *sorted(years))
-        )
+        page, how = text.page(known.authors[0]), AUTHORS[len(families) == 1]
+        yield PaperName(families[0], how, 0.9, page, detail=(second, *sorted(years)))
 
 
 def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> Iterator[PaperName]:
