@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from ragscience.ask.claim_facts import Difference
@@ -83,7 +84,9 @@ class DraftChecker:
         self._library, self._read = library, read
         self._papers = {paper.paper_id: paper for paper in library.papers()}
         self._judge_of = lru_cache(_PAPERS_KEPT)(self._judge)
-        self._by_key = {key: paper_id for paper_id, key in citation_keys([*self._papers.values()]).items()}
+        keys = citation_keys([*self._papers.values()])
+        self._by_key = {PurePath(paper.file).stem: one for one, paper in self._papers.items()}
+        self._by_key |= {key: paper_id for paper_id, key in keys.items()}
         self._by_author = lru_cache(1000)(self._named)
         self.warnings: dict[str, None] = {}
 

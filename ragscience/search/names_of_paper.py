@@ -282,6 +282,7 @@ def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     stamp = _ET_AL_YEAR.match(known.arxiv_id)
     if stamp:
         years.add(f"20{stamp[1]}")
+    years |= {str(int(year) + 1) for year in years}  # a preprint's, when it is published
     second = families[1] if len(known.authors) == 2 else ""
     if len(families[0]) >= _FEWEST_LETTERS:
         page, how = text.page(known.authors[0]), AUTHORS[len(families) == 1]
