@@ -73,7 +73,7 @@ def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int]]:
                     yield name, match.start(group)
 
 
-RULES_VERSION = 4
+RULES_VERSION = 5
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
 """`PaperName.how` of a family name."""

@@ -56,7 +56,15 @@ def test_a_sentence_is_held_against_the_paper_that_it_cites(checker, said, verdi
 
 @pytest.mark.parametrize(
     "cited",
-    ["(bees.pdf, p.1)", "[@lee2019navigation]", "(Lee and Cho, 2019)", "(Lee et al. 2019)", "[1]", "(honey/bees.pdf)"],
+    [
+        "(bees.pdf, p.1)",
+        "[@lee2019navigation]",
+        "[@bees]",
+        "(Lee and Cho, 2020)",
+        "(Lee et al. 2019)",
+        "[1]",
+        "(honey/bees.pdf)",
+    ],
 )
 def test_a_paper_is_cited_in_any_form(checker, cited):
     text = f"Honeybees steer by polarised light {cited}.\n\n# References\n\n[1] Lee. Navigation of honeybees in fog."
