@@ -241,7 +241,7 @@ class _AnswerRun:
             self._looked = _looked_for(found, self._context)
         self._answerability = answerability(found, self._looked)
         is_enough = self._answerability >= self._context.answerable_threshold
-        answerable = is_enough or found.signals.get("worth", 0.0) >= LOW
+        answerable = is_enough or self._looked.names_a_paper or found.signals.get("worth", 0.0) >= LOW
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
     def _show(self, text: str) -> None:

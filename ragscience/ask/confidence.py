@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ragscience.search.reranking import WordPresence
 
 
+SURE = 0.5
+"""Strength of a name from which it is surely a paper's."""
 ANSWERABILITY = {"intercept": -9.5, "share": 4.7, "maxsim": 7.7}
 """Weights of the log-odds that the papers answer the question, which decide whether quotes are looked for at all."""
 MODEL = {"intercept": -5.6, "gone": -2.8, "share": 0.8, "span": 2.7, "maxsim": 5.1, "context": 2.5}
@@ -39,6 +41,7 @@ class LookedFor:
     things: tuple[Sought, ...]
     files: tuple[str, ...]
     """The papers that the question is about: those that it names, else that of the first passage, of each part."""
+    names_a_paper: bool = False
 
     @property
     def share(self) -> float:
@@ -70,7 +73,8 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
     spans = [(each.start, each.end) for each in named]
     things = [] if language_of(found.question) else things_of(found.question, spans)
     hits = [hit for hit in found.hits if hit.chunk.paper_id in papers]
-    return LookedFor(tuple(sought(things, presence, tuple(papers), hits)), tuple(dict.fromkeys(papers.values())))
+    there = tuple(sought(things, presence, tuple(papers), hits))
+    return LookedFor(there, tuple(dict.fromkeys(papers.values())), any(one.strength >= SURE for one in named))
 
 
 def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> tuple[str, tuple[str, ...]]:

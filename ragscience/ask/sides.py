@@ -8,13 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, zip_longest
 
+from ragscience.ask.confidence import SURE
 from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
 from ragscience.search.names import NOUN, MentionedPaper, PaperNames
 
-SURE = 0.5
-"""Strength of a name from which it leads to its paper."""
 MOST_SIDES = 4
 FEWEST_TERMS = 2
 """Content words that a clause must have besides names; one with fewer leaves out what the clause before it said."""

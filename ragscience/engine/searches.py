@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answers import worth
+from ragscience.ask.confidence import SURE
 from ragscience.ask.conversation import held_reading
-from ragscience.ask.sides import SURE, SubQuery, compared, in_turn, sides, together
+from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed

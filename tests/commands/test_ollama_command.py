@@ -72,14 +72,6 @@ def test_an_invented_citation_does_not_get_through(filled, server):
     assert any("citation" in warning for warning in answer["warnings"])
 
 
-def test_a_prompt_without_its_context_is_refused_before_anything_is_asked(filled, server):
-    before = len(server.requests)
-    ran = filled.query("ask", "How fast do bees fly in fog?", RAG_CONDENSE_PROMPT="Ask {question}")
-    assert ran.code == 2
-    assert "it lacks {chat_history}" in ran.err
-    assert len(server.requests) == before
-
-
 @pytest.mark.parametrize(
     ("broken", "said"),
     [

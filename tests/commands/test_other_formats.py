@@ -96,7 +96,9 @@ def test_a_place_is_a_paragraph_wherever_it_is_shown(commands):
     assert "p.13" not in asked.out
     read = json.loads(commands.query("How much energy does a nightly comparison cost?", "--json").out)
     assert read["citations"][0]["page"] == 13
-    assert "¶13" in commands.query("check", "A nightly comparison costs 0.42 joules (drift.md, ¶13).").out
+    (commands.home / "draft.md").write_text("A nightly comparison costs 0.42 joules (drift.md, ¶13).", encoding="utf-8")
+    (held,) = json.loads(commands.query("check", commands.home / "draft.md", "--json").out)["sentences"]
+    assert (held["verdict"], held["evidence"][0]["page"]) == ("held", 13)
     assert "Energy  ¶12" in commands.ingest("show", "drift.md").out
     assert commands.ingest("show", "drift.md", "--page", "13").out.endswith("kilobytes of memory to spare.\n")
     beyond = commands.ingest("show", "drift.md", "--page", "99")
