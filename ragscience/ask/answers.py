@@ -90,6 +90,10 @@ class _Quotes:
     warnings: tuple[str, ...]
 
 
+FOR_LLM = 0.05
+"""Below it a question is refused before a language model is asked, which can refuse by itself above it."""
+
+
 class _AnswerRun:
     """One question on its way to its answer."""
 
@@ -106,6 +110,7 @@ class _AnswerRun:
         self._on_token = on_token
         self._began, self._started = time.time(), time.perf_counter()
         self._timings = Timings()
+        self._least = context.answerable_threshold
         self._answerability: float | None = None
         self._looked: LookedFor | None = None
         self._tokens: Mapping[str, int] = {}
@@ -119,6 +124,7 @@ class _AnswerRun:
         from ragscience.ask.chain import Generated
 
         context, started = self._context, time.perf_counter()
+        self._least = min(self._least, FOR_LLM)
         generated = Generated(self._request, context, llm, self._searched, self._on_token)
         generated.run()
         # The search runs in between; the rest is recorded at the end, where most of it was.
@@ -240,7 +246,7 @@ class _AnswerRun:
         with timed(self._timings, "presence_ms"):
             self._looked = _looked_for(found, self._context)
         self._answerability = answerability(found, self._looked)
-        is_enough = self._answerability >= self._context.answerable_threshold
+        is_enough = self._answerability >= self._least
         answerable = is_enough or self._looked.names_a_paper or found.signals.get("worth", 0.0) >= LOW
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
