@@ -2,7 +2,7 @@
 
 Logistic models over five signs, of which two are about presence: likeness as a whole does not tell a question that a
 paper answers from one that it nearly answers. Fitted and measured by `tools/fit_confidence.py`; figures:
-docs/benchmarks.md.
+docs/choices.md.
 """
 
 from __future__ import annotations
