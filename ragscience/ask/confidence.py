@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ragscience.ask.missing_things import Sought, Thing, missing_sentences, sought, things_of
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import language_of
+from ragscience.search.names import LEAST_SURE
 
 if TYPE_CHECKING:
     from ragscience.ask.extractive import ScoredUnit
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from ragscience.search.reranking import WordPresence
 
 
-SURE = 0.5
-"""Strength of a name from which it is surely a paper's."""
 ANSWERABILITY = {"intercept": -9.5, "share": 4.7, "maxsim": 7.7}
 """Weights of the log-odds that the papers answer the question, which decide whether quotes are looked for at all."""
 MODEL = {"intercept": -5.6, "gone": -2.8, "share": 0.8, "span": 2.7, "maxsim": 5.1, "context": 2.5}
@@ -74,7 +73,7 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
     things = [] if language_of(found.question) else things_of(found.question, spans)
     hits = [hit for hit in found.hits if hit.chunk.paper_id in papers]
     there = tuple(sought(things, presence, tuple(papers), hits))
-    return LookedFor(there, tuple(dict.fromkeys(papers.values())), any(one.strength >= SURE for one in named))
+    return LookedFor(there, tuple(dict.fromkeys(papers.values())), any(one.strength >= LEAST_SURE for one in named))
 
 
 def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> tuple[str, tuple[str, ...]]:

@@ -8,11 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, zip_longest
 
-from ragscience.ask.confidence import SURE
 from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
-from ragscience.search.names import NOUN, MentionedPaper, PaperNames
+from ragscience.search.names import LEAST_SURE, NOUN, MentionedPaper, PaperNames
 
 MOST_SIDES = 4
 FEWEST_TERMS = 2
@@ -54,7 +53,7 @@ def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """A search within each paper that the text surely names; in the whole library where it names none."""
     if names is None:
         return (SubQuery(text),)
-    named = dict.fromkeys(one.file for one in names.in_text(text) if one.strength >= SURE)
+    named = dict.fromkeys(one.file for one in names.in_text(text) if one.strength >= LEAST_SURE)
     return sides(text, names) or tuple(SubQuery(text, (file,)) for file in named) or (SubQuery(text),)
 
 
@@ -77,7 +76,7 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     question = " ".join(question.split()).rstrip(" ?.,!")
     question = question.replace(" with ", " versus ") if _COMPARE.match(question) else question
     by_paper = {
-        each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= SURE
+        each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= LEAST_SURE
     }
     files = _joined(question, by_paper)[:MOST_SIDES]
     if len(files) < 2:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragscience.ask.answers import worth
-from ragscience.ask.confidence import SURE
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
@@ -17,7 +16,7 @@ from ragscience.engine.places import placed
 from ragscience.engine.requests import described
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
-from ragscience.search.names import PaperNames
+from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.search.profiles import profile_of
 
 if TYPE_CHECKING:
@@ -240,7 +239,7 @@ def _described_sides(run: QuestionRun, question: str, filters: Filters, names: P
     head, things = compared(question)
     files = []
     for thing in things:
-        named = [one.file for one in names.in_text(thing) if one.strength >= SURE]
+        named = [one.file for one in names.in_text(thing) if one.strength >= LEAST_SURE]
         owners = [hit.chunk.file for hit in searched(run, thing, filters).hits[:_LOOKED_AT]] if not named else named[:1]
         files += [file for file in dict.fromkeys(owners) if 2 * owners.count(file) > len(owners)]
     is_two = len(set(files)) == len(files) == len(things) == 2
