@@ -31,9 +31,9 @@ from benchmarks.libraries import papers_home
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from benchmarks.significance import p_of, shown_p
-from ragscience.ask.prompts import ANSWER_RULES, CONDENSE, Prompts
+from ragscience.ask.prompts import Prompts
 from ragscience.core.records import PASSAGES
-from ragscience.core.settings import Settings, load_settings
+from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.eval_runs import EvalRequest
 from ragscience.evaluation.answer_metrics import COSTS, MEASURES, estimate
@@ -155,15 +155,10 @@ def _key(engine: Engine, name: str) -> str:
     if way.has_model:
         llm = engine.models.llm_choice(settings, "llm").model
         parts["model"] = llm and [llm.name, llm.digest]
-        parts["prompts"] = _prompts(settings)
+        parts["prompts"] = [Prompts().rules, Prompts().request, Prompts().condense]
     else:
         decides.pop("llm")
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def _prompts(settings: Settings) -> list[str]:
-    chosen = Prompts(settings.answer_rules or ANSWER_RULES, condense=settings.condense_prompt or CONDENSE)
-    return [chosen.rules, chosen.request, chosen.condense]
 
 
 def _asked(engine: Engine, way: Way, question: KnownQuestion) -> dict[str, Any]:
