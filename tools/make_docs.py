@@ -55,6 +55,7 @@ def cli_page() -> str:
     import typer.main
 
     from ragscience.cli import ingest_app, query_app
+    from ragscience.cli.options import ONE_PAPER
     from ragscience.core.errors import EXIT_CODES
 
     groups = [
@@ -76,17 +77,19 @@ def cli_page() -> str:
             parts += command_section(f"{script} {words}", command, shared)
     codes = [(str(code), meaning) for code, meaning in EXIT_CODES.items()]
     parts += ["## Exit codes\n", table(("code", "meaning"), codes)]
-    return "\n".join(parts)
+    names = str(ONE_PAPER.help)
+    return "\n".join(parts).replace(names, "See above.").replace("PAPER_NAMES", names)
 
 
 CLI_INTRODUCTION = """# Commands
 
 The result goes to stdout, everything else to stderr. Every command also has `--help`.
 
-Installed (`pip install .`), all of them belong to one command: `ragscience X` is `python query.py X`, and
-`ragscience ingest X` is `python ingest.py X`. What only ingest.py has (all but `graph`) needs no `ingest`:
-`ragscience list`. Its home is the current folder where `--home` and `RAG_HOME` name no other; that of the
-scripts is the folder that they are in.
+`PAPER` in a command: PAPER_NAMES
+
+Installed (`pip install .`), `ragscience X` is `python query.py X`, and `ragscience ingest X` is `python ingest.py X`. What
+only ingest.py has (all but `graph`) needs no `ingest`: `ragscience list`. Its home is the current folder where `--home` and
+`RAG_HOME` name no other; that of the scripts is the folder that they are in.
 
 `ragscience --install-completion` lets the shell complete commands, options, papers and settings (bash, fish; zsh from
 the second Tab of a session on). The scripts have none: a shell completes by the first word, which is `python`.
@@ -99,9 +102,9 @@ def paragraph(text: str | None) -> str:
 
 
 def habits(script: str, group: Any) -> str:
-    """What the short forms stand for."""
+    """What a script or group is without a command."""
     alone, word = f"`{script} {group.bare_command}`", f"`{script} {group.default_command} …`"
-    return f"`{script}` alone is {alone}; `{script} …` with anything but a command is {word}.\n"
+    return f"Alone: {alone}; with anything but a command: {word}.\n"
 
 
 def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
@@ -262,11 +265,26 @@ def json_page() -> str:
 
     head = (ROOT / "tools" / "json_head.md").read_text(encoding="utf-8")
     parts = [MADE, head.replace("SCHEMA;", f"{SCHEMA_VERSION};")]
+    shown: set[str] = set()
     for name, schema in schemas().items():
-        example = json_example(name)
+        example = told_once(json_example(name), shown)
         parts += [f"## {name}\n", f"`{schema['$ref'].rpartition('/')[2]}`\n"]
         parts += [f"```json\n{compact(example)}\n```\n"] if example else []
     return "\n".join(parts)
+
+
+def told_once(value: Any, shown: set[str]) -> Any:
+    """The same with "<as above>" for a large object that stands on the page already; `shown` has those, as JSON."""
+    if isinstance(value, list):
+        return [told_once(item, shown) for item in value]
+    if not isinstance(value, dict):
+        return value
+    written = json.dumps(value)
+    if written in shown:
+        return "<as above>"
+    if len(value) > 5:
+        shown.add(written)
+    return {key: told_once(item, shown) for key, item in value.items()}
 
 
 def compact(value: Any, depth: int = 0, name: str = "") -> str:
