@@ -87,9 +87,9 @@ The result goes to stdout, everything else to stderr. Every command also has `--
 
 `PAPER` in a command: PAPER_NAMES
 
-Installed (`pip install .`), `ragscience X` is `python query.py X`, and `ragscience ingest X` is `python ingest.py X`. What
-only ingest.py has (all but `graph`) needs no `ingest`: `ragscience list`. Its home is the current folder where `--home` and
-`RAG_HOME` name no other; that of the scripts is the folder that they are in.
+Installed (`pip install .`), `ragscience X` is `python query.py X`, and `ragscience ingest X` is `python ingest.py X`.
+What only ingest.py has (all but `graph`) needs no `ingest`: `ragscience list`. Its home is the current folder where
+`--home` and `RAG_HOME` name no other; that of the scripts is the folder that they are in.
 
 `ragscience --install-completion` lets the shell complete commands, options, papers and settings (bash, fish; zsh from
 the second Tab of a session on). The scripts have none: a shell completes by the first word, which is `python`.
