@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from ragscience.ask.confidence import LookedFor, confidence, look_for, probability, signs
+from ragscience.ask.confidence import LookedFor, answerability, confidence, look_for, probability, signs
 from ragscience.ask.extractive import ScoredUnit
+from ragscience.ask.missing_things import Sought, things_of
 from ragscience.ask.quote_candidates import units_of
 from ragscience.core.records import Found, QuestionPart
 from ragscience.search.names import MentionedPaper, PaperNames
-
-from .asking import ask
-from .passages import Search, hit
-from .test_missing_things import Words
+from tests.ask.asking import ask
+from tests.ask.passages import TRAINING, Search, hit
+from tests.ask.test_missing_things import Words
 
 ROOTS = hit("The LC50 of the extract was 12 mg per litre for roots and 31 for leaves.", file="roots.pdf")
 BEES = hit("Bees steer by polarised light.", file="bees.pdf", rank=2)
@@ -103,3 +103,28 @@ def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
     )
     assert (refused.refused, refused.confidence, refused.missing) == (True, None, ())
     assert ask(None, search, question="What was the LC50 of roots?").confidence is None
+
+
+NOTHING = LookedFor((), ())
+
+
+def likely(signals, looked=NOTHING, hits=(TRAINING,)):
+    return answerability(Found("How long did training take?", "default", hits, signals=signals), looked)
+
+
+def looked(*, there, of):
+    things = things_of(" ".join(f"annealer{number}" for number in range(of)))
+    return LookedFor(tuple(Sought(thing, at < there) for at, thing in enumerate(things)), ())
+
+
+def test_the_nearer_a_passage_and_the_more_words_are_there_the_likelier():
+    scores = [likely({"maxsim": step / 10}) for step in range(11)]
+    assert scores == sorted(scores)
+    there = [likely({"maxsim": 0.7}, looked(there=count, of=4)) for count in range(5)]
+    assert there == sorted(there)
+    assert there[0] < 0.15 < there[-1]
+
+
+def test_nothing_found_answers_nothing_and_what_a_route_chose_does():
+    assert likely({"maxsim": 0.9}, hits=()) == 0.0
+    assert likely({"routed": 1.0}) == 1.0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ragscience.ask import answer_blocks, extractive
 from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.cells import without_headings
 from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.core.errors import ModelProblem
@@ -211,3 +212,21 @@ def test_chosen_quotes_never_share_words_of_the_page(sentences):
     units, _ = extract("How hot are kilns and bees?", [one, two], limit=5)
     places = sorted((unit.place[1], unit.place[2]) for unit in units)
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "heading", "words"),
+    [
+        ("5.3 Optimizer\n\nWe used Adam.", "5 Training › 5.3 Optimizer", "5.3 Optimizer", "We used Adam."),
+        ("6.1 Data\n\nWe used\nSQuAD.", "5 Training › 5.3 Optimizer", "6.1 Data", "We used SQuAD."),
+        ("Methods\n\nSetting\n\nIn Malawi.", "Methods › Setting", "Methods › Setting", "In Malawi."),
+        ("ABSTRACT\n\nWe bake.", "Abstract", "ABSTRACT", "We bake."),
+        ("Participants in this study were 12.", "Participants", "", "Participants in this study were 12."),
+        ("3 We took bees.\n\nThey flew.", "", "", "3 We took bees. They flew."),
+        ("5.3 Optimizer", "5.3 Optimizer", "", "5.3 Optimizer"),
+        ("1 " + "Word " * 40 + "\n\nText.", "", "", "1 " + "Word " * 40 + "Text."),
+        ("", "", "", ""),
+    ],
+)
+def test_a_heading_is_told_from_the_words_behind_it(text, section, heading, words):
+    assert without_headings(text, section) == (heading, words)
