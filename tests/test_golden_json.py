@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Commands
+from tests.conftest import Commands, copied
 from tests.golden import printing
+from tests.snapshots import messages
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +37,8 @@ def _as_rounded_here(value: Any, kept: Any) -> Any:
     if isinstance(value, float) and isinstance(kept, float) and math.isclose(value, kept, abs_tol=2e-6):
         return kept
     return value
+
+
+def test_what_the_commands_say(three_papers, tmp_path):
+    commands = Commands(copied(three_papers, tmp_path / "home"))
+    assert dict(messages.said(commands)) == messages.kept(), "python -m tests.snapshots.messages"

@@ -93,3 +93,41 @@ def test_a_reader_that_has_read_enough_is_no_failure(commands, words):
 
 def test_the_table_has_every_code():
     assert set(EXIT_CODES) == {0, 1, 2, 3, 4, 5, 130}
+
+
+INTERRUPTS_ITSELF = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPTED_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("query.py list", "ragscience.cli.running"),
+        ("query.py search fog", "typer"),
+        ("query.py search fog", "ragscience.engine.library_engine"),
+        ("query.py search fog", "numpy"),
+        ("ingest.py list", "typer"),
+        ("config.py", "pydantic"),
+        ("-m ragscience list", "typer"),
+    ],
+)
+def test_an_interrupt_while_a_command_starts_is_one_line(three_papers, tmp_path, command, module):
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_ITSELF)
+    environment = {
+        **os.environ,
+        "RAG_HOME": str(three_papers),
+        "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
+        "INTERRUPTED_AT": module,
+    }
+    ran = subprocess.run(
+        [sys.executable, *command.split()], cwd=ROOT, env=environment, capture_output=True, timeout=100, check=False
+    )
+    assert (ran.returncode, ran.stderr.decode()) == (130, "stopped.\n")

@@ -1,5 +1,6 @@
 """The engine itself: what it gives, warns of, keeps and ends."""
 
+import cProfile
 import gc
 import os
 import subprocess
@@ -13,9 +14,11 @@ import pytest
 import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.errors import Cancelled, RagScienceError, UsageError
-from ragscience.core.settings import load_settings
+from ragscience.core.settings import default_settings, load_settings
 from ragscience.engine import Warned
+from ragscience.search.profiles import profile_of
 from tests.ollama_server import OllamaServer, chat_model
+from tests.pdf_factory import make_pdf
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEED = "How fast do bees fly in fog?"
@@ -146,3 +149,59 @@ def test_a_warning_of_one_thread_is_in_no_answer_of_another(engine):
 
 def _embedder_of(engine):
     return engine.settings, engine.library.about.embedder
+
+
+@pytest.mark.parametrize(
+    ("profile", "flags", "requested", "of_search", "of_answer"),
+    [
+        ("default", {}, None, 4, 8),
+        ("rrf", {}, None, 5, 8),
+        ("deep", {}, None, 12, 12),
+        ("default", {"top_k": 2}, None, 2, 2),
+        ("default", {"top_k": 4}, None, 4, 4),
+        ("default", {"top_k": 11}, None, 11, 11),
+        ("rrf", {"top_k": 2}, None, 2, 2),
+        ("deep", {"top_k": 6}, None, 6, 6),
+        ("default", {"answer_passages": 3}, None, 4, 3),
+        ("default", {"answer_passages": 8}, None, 4, 8),
+        ("deep", {"answer_passages": 8}, None, 12, 8),
+        ("default", {"top_k": 2, "answer_passages": 9}, None, 2, 9),
+        ("default", {"top_k": 2, "answer_passages": 9}, 5, 5, 5),
+        ("default", {}, 1, 1, 1),
+    ],
+)
+def test_what_somebody_set_wins(tmp_path, profile, flags, requested, of_search, of_answer):
+    settings = default_settings(tmp_path, profile=profile, **flags)
+    assert profile_of(settings, requested).top_k == of_search
+    assert profile_of(settings, requested, for_answer=True).top_k == of_answer
+
+
+def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monkeypatch):
+    monkeypatch.setenv("RAG_TOP_K", "2")
+    with Engine.open(library, load_settings(home=library, offline=True, history=False)) as engine:
+        assert [one.top_k for one in engine.profiles()] == [2] * 6
+        assert len(engine.search(SearchRequest(SPEED, rerank="off")).hits) == 2
+        assert len(engine.ask(AskRequest(SPEED, profile="rrf")).found.hits) == 2
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory, model_cache):
+    home = tmp_path_factory.mktemp("long")
+    make_pdf(home / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog [1]. Table 1 lists 7 of 10^20."])
+    with Engine.open(home) as engine:
+        engine.ingest.add()
+        yield engine
+
+
+def calls_of(work):
+    """How often a function was called meanwhile, in this thread."""
+    profile = cProfile.Profile()
+    profile.runcall(work)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+@pytest.mark.parametrize("piece", ["10^20 ", "[1] ", "1. ", '"x" ', "3.4.5 ", "GPT-2 "])
+def test_four_times_the_length_costs_about_four_times_as_much(engine, piece):
+    engine.ask(AskRequest("How fast do bees fly?"))  # what is made once
+    short, long = (f"bees {piece * 2000}"[:length] for length in (1900, 7600))
+    assert calls_of(lambda: engine.ask(AskRequest(long))) < 6 * calls_of(lambda: engine.ask(AskRequest(short)))

@@ -4,8 +4,10 @@ import pytest
 
 from ragscience import Engine, SearchRequest
 from ragscience.core.errors import NothingFound, UsageError
-from ragscience.core.records import Filters
+from ragscience.core.records import Filters, Metadata, Paper
 from ragscience.core.settings import default_settings
+from ragscience.engine.papers import PAPER_ORDERS, in_order
+from ragscience.engine.places import find_quote
 from tests.conftest import NOBODY
 from tests.pdf_factory import make_pdf
 
@@ -91,3 +93,52 @@ def test_filters_that_leave_nothing_are_an_error_before_any_model_is_loaded(engi
         engine.search(SearchRequest("How are tides predicted?", filters), on_event=heard.append)
     assert str(error.value).startswith(said)
     assert heard == []
+
+
+def paper(file, *authors, year=None, title="", pages=1, added="2026-01-01T10:00:00+00:00", sure=0.9):
+    known = Metadata(title, authors, year, confidence={"title": sure, "authors": sure, "year": sure})
+    return Paper(1, file, f"/papers/{file}", "0" * 32, 1, 1, pages, 2, "", added, metadata=known)
+
+
+OLD = paper("Z.pdf", "Ada Byron", year=1843, title="On engines", pages=9, added="2026-01-03T10:00:00+00:00")
+NEW = paper("a.pdf", "Alan Turing", year=1936, title="a machine", pages=30)
+BARE = paper("m.pdf", added="2026-01-02T10:00:00+00:00")
+
+
+@pytest.mark.parametrize(
+    ("order", "papers"),
+    [
+        ("file", [NEW, BARE, OLD]),
+        ("author", [OLD, NEW, BARE]),
+        ("year", [NEW, OLD, BARE]),
+        ("pages", [NEW, OLD, BARE]),
+        ("title", [NEW, OLD, BARE]),
+        ("added", [OLD, BARE, NEW]),
+    ],
+)
+def test_each_order_puts_what_is_not_known_last(order, papers):
+    assert in_order([BARE, OLD, NEW], order) == papers
+    assert order in PAPER_ORDERS
+
+
+PAGE = "Bees steer by polar-\nised light. In  fog\nthey fly slower. They rest."
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ("Bees steer", ["Bees steer"]),
+        ("by polarised light.", ["by polar-\nised light."]),
+        ("by polar-\nised light.", ["by polar-\nised light."]),
+        ("In fog they fly slower.", ["In  fog\nthey fly slower."]),
+        ("Bees steer […] They rest.", ["Bees steer", "They rest."]),
+        ("Bees steer … fly slower", ["Bees steer", "fly slower"]),
+        ("They rest. … Bees steer", []),
+        ("Bees swim", []),
+        ("", []),
+        (" … ", []),
+        ("(.*)", []),
+    ],
+)
+def test_a_quote_is_found_in_its_page(quote, found):
+    assert [PAGE[start:end] for start, end in find_quote(quote, PAGE)] == found

@@ -1,13 +1,26 @@
 from collections import defaultdict
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_model import load_graph, merge
-from ragscience.graph.graph_records import Entity, EntityMention, Extracted, Relation, Triple
+from ragscience.graph.graph_records import (
+    Entity,
+    EntityMention,
+    Extracted,
+    Relation,
+    Triple,
+    canonical,
+    decoded,
+    encoded,
+    folded,
+    matched,
+)
+from ragscience.graph.graph_search import link
 from ragscience.library.store import Home, Library
-
-from .making import PASSAGES, fill, passages, put, say
+from tests.graph.drawn import ATTENTION, TESLA, TESLA_QUESTION, drawn
+from tests.graph.making import PASSAGES, fill, found, passages, put, say
 
 LONG = "long short-term memory"
 
@@ -31,9 +44,9 @@ def test_the_order_of_the_passages_does_not_matter(kept, chance):
 def test_types_never_mix_and_every_mention_is_in_one_entity(kept):
     merged = merge(kept)
     said = defaultdict(int)
-    for _, found in kept:
-        for each in found.mentions:
-            place = (found.chunk_id, each.name, each.entity_type)
+    for _, gave in kept:
+        for each in gave.mentions:
+            place = (gave.chunk_id, each.name, each.entity_type)
             said[place] = max(said[place], each.count)
     assert sum(entity.mentions for entity in merged.entities()) == sum(said.values())
     for entity in merged.entities():
@@ -81,3 +94,88 @@ def test_a_paper_that_leaves_takes_what_only_it_said(tmp_path_factory, kept):
         library.remove_papers([library.papers()[0].paper_id])
         rest = merge([(paper, found) for paper, found in moved.values() if paper != 0])
         assert contents(load_graph(library)) == contents(rest)
+
+
+SAME = [
+    ("LSTM", "LSTMs"),
+    ("GPT‑3", "GPT3"),
+    ("co-occurrence", "Co occurrence"),
+    ("GPUs", "gpu"),
+    ("word embeddings", "Word Embedding"),
+    ("losses", "loss"),
+    ("patches", "patch"),
+    ("attention matrices", "attention matrix"),
+    ("“attention”", "attention"),
+    ("ﬁne-tuning", "fine tuning"),
+]
+DIFFERENT = [
+    ("C", "C++"),
+    ("GPT-2", "GPT-3"),
+    ("BERT", "RoBERTa"),
+    ("F1", "F2"),
+    ("networks of queues", "network of queue models"),
+    ("top-5 accuracy", "top 1 accuracy"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_same_name(one, other):
+    assert canonical(one) == canonical(other) != ""
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_different_names(one, other):
+    assert canonical(one) != canonical(other)
+
+
+@given(st.text(max_size=30))
+def test_a_name_is_its_own_canonical_name(text):
+    once = canonical(text)
+    assert canonical(once) == once
+    assert folded(folded(text)) == folded(text)
+    assert bool(matched(text)) == bool(folded(text))
+    assert '"' not in once
+
+
+@given(found(7))
+def test_what_was_found_comes_back_from_its_row(one):
+    assert decoded(7, encoded(one)) == one
+
+
+ALL = frozenset()
+
+
+def named(question, graph, types=ALL):
+    found = link(question, graph, types=types)
+    return {graph.label(key): round(weight, 2) for key, weight in found.items()}
+
+
+def test_the_production_notes_question_names_the_two_companies():
+    assert named(TESLA_QUESTION, drawn(*TESLA)) == {"Tesla": 1.0, "Rivian": 1.0}
+
+
+def test_the_graph_guides_question_names_the_whole_name_and_the_one_inside():
+    assert named("How does self-attention work?", drawn(*ATTENTION)) == {"self-attention": 1.0, "attention": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Are LSTMs slow?", {"LSTM": 1.0}),
+        ("Is a long-short term memory slow?", {}),
+        ("Does the salstmx help?", {}),
+        ("Is GPT 3 better than GPT3?", {"GPT-3": 1.0}),
+        ("What is C++ for?", {"C++": 1.0}),
+        ("", {}),
+        ("the of and?!", {}),
+    ],
+)
+def test_names_stand_on_word_borders_and_are_compared_as_everywhere(question, expected):
+    graph = drawn(("LSTM", "USES", "GPT-3"), ("C++", "USES", "C"))
+    assert named(question, graph) == expected
+
+
+def test_a_name_that_is_nearly_the_same_is_found_but_not_one_of_another_number():
+    graph = drawn(("transformer", "USES", "GPT-3 model"))
+    assert named("Why are transfomers fast?", graph) == {"transformer": round(2 * 10 / 21, 2)}
+    assert named("What is the GPT-2 model?", graph) == {}

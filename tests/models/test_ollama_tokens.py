@@ -1,7 +1,14 @@
 """Tokens of a model whose tokenizer is not here: estimated, learned, and a cut prompt told from a whole one."""
 
+import socket
+import threading
+
 import pytest
 
+from ragscience.ask.generation import Generation
+from ragscience.core.errors import Cancelled
+from ragscience.engine.events import unheard
+from ragscience.engine.question_run import AnnouncedLLM
 from ragscience.models.token_counting import TokenCounter, base_tokens
 from tests.ollama_server import OllamaServer, chat_model
 
@@ -74,3 +81,45 @@ def read(llm, text="hi", max_tokens=64):
 def test_an_answer_that_runs_over_the_window_has_pushed_the_prompt_out(server, ollama_llm):
     server.script("Long.", prompt_eval_count=500, eval_count=600)
     assert read(ollama_llm(server.url, num_ctx=1024), PROSE)[2]
+
+
+HI = [("user", "hi")]
+
+
+class DeafServer:
+    """Takes connections and requests and says nothing; knows when a client has left."""
+
+    def __init__(self):
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.asked = threading.Event()
+        self.left = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def _serve(self):
+        connection, _ = self._listening.accept()
+        with connection:
+            while data := connection.recv(65536):
+                if b"/api/chat" in data:
+                    self.asked.set()
+            self.left.set()
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._listening.close()
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [lambda llm: llm, lambda llm: AnnouncedLLM(llm, unheard, lambda: False)],
+    ids=["plain", "announced"],
+)
+def test_the_connection_of_a_cancelled_reply_is_closed_at_once(ollama_llm, wrapped):
+    with DeafServer() as server:
+        generation = Generation(wrapped(ollama_llm(server.url)), None, 600.0, server.asked.is_set)
+        with pytest.raises(Cancelled):
+            generation.run(HI, 64)
+        assert server.left.wait(100), "the server goes on reading a prompt that nobody waits for"

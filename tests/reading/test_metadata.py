@@ -1,15 +1,20 @@
 """Title, authors, year, venue and identifiers, from pages written by hand, drawn ones and the shared papers."""
 
+import csv
 import math
 import unicodedata
+from functools import cache
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragscience.core.records import Metadata
+from ragscience.reading.author_names import last_name
 from ragscience.reading.paper_metadata import metadata_of
+from ragscience.reading.text_cleaning import clean_text, sensible_title
 from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
+from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper
 
 
 def read(*lines, file=None, text=""):
@@ -162,3 +167,88 @@ def test_the_fields_of_any_page_are_clean(lines, file):
         text.encode("utf-8")
         assert not any(unicodedata.category(char) in ("Cc", "Cs", "Co") for char in text)
     assert all(0 < sure <= 1 and math.isfinite(sure) for sure in found.confidence.values())
+
+
+def squashed(text):
+    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())
+
+
+@cache
+def compared(folder):
+    """Each paper's row of the gold table, and for each field that the row tells whether it was read."""
+    with (SHARED_DATA / folder / "GOLD.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    return [(row, verdicts(row, shared_paper(f"{folder}/{row['file']}").metadata)) for row in rows]
+
+
+def verdicts(row, found):
+    years = [year for year in (row.get("years_printed") or row.get("year") or "").split(",") if year]
+    told = {"title": squashed(found.title) == squashed(row["title"])}
+    if row["first_author"]:
+        told["first author"] = bool(found.authors) and last_name(found.authors[0]) == row["first_author"]
+    if row["authors"]:
+        told["number of authors"] = len(found.authors) == int(row["authors"])
+    if years:
+        told["year"] = str(found.year) in years
+    if "doi" in row:
+        told["DOI"] = found.doi == row["doi"]
+        told["arXiv id"] = found.arxiv_id.partition("v")[0] == row["arxiv_id"]
+        told["nothing invented"] = bool(years) or found.year is None
+    elif row["identifier"]:
+        told["arXiv id"] = f"arXiv:{found.arxiv_id}" == row["identifier"]
+    return told
+
+
+@needs_shared_data
+@pytest.mark.parametrize(
+    ("folder", "field", "most_wrong"),
+    [
+        ("papers2", "title", 1),
+        ("papers2", "first author", 1),
+        ("papers2", "number of authors", 3),
+        ("papers2", "year", 0),
+        ("papers2", "DOI", 0),
+        ("papers2", "arXiv id", 0),
+        ("papers2", "nothing invented", 0),
+        ("papers", "title", 0),
+        ("papers", "first author", 1),
+        ("papers", "number of authors", 1),
+        ("papers", "year", 1),
+        ("papers", "arXiv id", 0),
+    ],
+)
+def test_as_printed(folder, field, most_wrong):
+    told = [(row["file"], fields[field]) for row, fields in compared(folder) if field in fields]
+    wrong = [file for file, is_right in told if not is_right]
+    assert len(told) >= 15
+    assert len(wrong) <= most_wrong, wrong
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+@given(ANY_TEXT)
+def test_clean_text_holds_nothing_dangerous_and_can_be_written(text):
+    cleaned = clean_text(text)
+    assert all(unicodedata.category(c) not in ("Cc", "Cs") or c in "\n\t" for c in cleaned)
+    cleaned.encode("utf-8")
+    assert clean_text(cleaned) == cleaned
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        None,
+        "",
+        "untitled",
+        "Microsoft Word - final_v3.doc",
+        "proc.dvi",
+        "attending_to_head2_new",
+        "doi:10.1016/j.x",
+        "arXiv:1706.03762v7",
+        "A \x00\x01 title",
+        "x" * 301,
+    ],
+)
+def test_what_is_no_title_is_left_out(raw):
+    assert sensible_title(raw) == ""

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -7,6 +8,8 @@ import threading
 import pytest
 
 from ragscience.core.records import Document
+from ragscience.core.serialization import from_json
+from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.worker_pool import ReadingPool, ReadingProgress
 from tests.pdf_factory import make_endless_pdf, make_huge_pdf, make_pdf
 from tests.reading.processes import is_gone, reader_of, until, workers_of
@@ -132,3 +135,31 @@ def test_ctrl_c_at_any_point_of_waiting_ends_the_reading(tmp_path):
     for number in range(1, 25):
         with ReadingPool(1, LONG, GIGABYTE) as pool, pytest.raises(KeyboardInterrupt):
             list(pool.read_all([endless], progress=Interrupted(number)))
+
+
+def test_stdout_carries_replies_alone_and_no_layout_models_are_loaded(tmp_path):
+    path = make_pdf(tmp_path / "a.pdf", ["text"])
+    script = (
+        "import sys\n"
+        "from ragscience.reading import worker\n"
+        "real = worker.read_pdf\n"
+        "def noisy(path, password, *rest, **options):\n"
+        "    import os\n"
+        "    print('from Python'); sys.stdout.flush(); os.write(1, b'from C')\n"
+        "    loaded = [n for n in ('onnxruntime', 'networkx', 'numpy') if n in sys.modules]\n"
+        "    assert not loaded, loaded\n"
+        "    return real(path, password)\n"
+        "worker.read_pdf = noisy\n"
+        "sys.exit(worker.main(['1000000000', '60']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(["read", str(path), "", ""]).encode(),
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    ready, reply = map(json.loads, done.stdout.splitlines())
+    assert ready == {"ready": True}
+    assert from_json(Document, reply["done"]) == read_pdf(path)

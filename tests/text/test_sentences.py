@@ -1,12 +1,15 @@
 """Cutting the text of papers into sentences and rows."""
 
+import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.core.sentences import SENTENCE_LIMIT, split_sentences
+from ragscience.core.tokenizing import language_of, tokenize
 
 PIECES = [
     "et al.",
@@ -106,3 +109,80 @@ def test_a_blank_line_and_a_form_feed_end_a_paragraph():
         "but a new paragraph",
         "and a page",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The networks measured", ["network", "measur"]),
+        ("BLEU of 28.4, p < .05", ["bleu", "28.4", "p", "0.05"]),
+        ("1,234,567 and 1,000.5", ["1234567", "1000.5"]),
+        ("GPT-3", ["gpt3", "gpt", "3"]),
+        ("CRISPR-Cas9", ["crisprcas9", "crispr", "cas9"]),
+        ("self-attention", ["selfattent", "self", "attent"]),
+        ("state-of-the-art", ["stateoftheart", "state", "art"]),
+        ("2017-2018 3–9", ["2017", "2018", "3", "9"]),
+        ("top_k", ["topk", "top", "k"]),
+        ("atten-\ntion", ["attent"]),
+        ("atten\u00ad\r\n  tion co\u00adoperate", ["attent", "cooper"]),
+        ("ﬁne Ｆｕｌｌ", ["fine", "full"]),
+        ("naïve", ["naïv", "naiv"]),
+        ("注意力", ["注", "意", "力", "注意", "意力"]),
+        ("水 Transformerモデル", ["水", "transform", "モ", "デ", "ル", "モデ", "デル"]),
+        ("نَصٌّ عربي", ["نَصٌّ", "نص", "عربي"]),
+        ("α-synuclein", ["αsynuclein", "α", "synuclein"]),
+        ("- _ -- . ! \x00", []),
+        ("", []),
+    ],
+)
+def test_terms(text, terms):
+    assert tokenize(text) == terms
+
+
+@given(st.text())
+def test_anything_gives_terms_that_are_not_empty_and_each_time_the_same(text):
+    terms = tokenize(text)
+    assert all(terms)
+    assert terms == tokenize(text)
+
+
+QUESTIONS = Path(__file__).parents[2] / "benchmarks" / "questions"
+
+
+def questions(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Welcher Optimierer wurde für das Training verwendet?", "German"),
+        ("Quel optimiseur a été utilisé ?", "French"),
+        ("¿Qué optimizador usa el Transformer?", "Spanish"),
+        ("Qual é a taxa de aprendizagem do Adam?", "Portuguese"),
+        ("Quali dati sono stati usati per BERT?", "Italian"),
+        ("注意力机制是什么？", "Chinese"),
+        ("アテンションとは何ですか", "Japanese"),
+        ("What did de la Torre find in Le Havre?", ""),
+        ("Was BERT in de novo design?", ""),
+        ("What does 注意力机制 mean?", ""),
+        ("Transformer", ""),
+        ("α and β", ""),
+    ],
+)
+def test_the_language_of_a_question(question, language):
+    assert language_of(question) == language
+
+
+def test_no_english_question_looks_foreign_and_each_foreign_one_does():
+    names = {"de": "German", "fr": "French", "zh": "Chinese"}
+    foreign = questions(QUESTIONS / "languages.jsonl")
+    assert [language_of(item["question"]) for item in foreign] == [names[item["language"]] for item in foreign]
+    english = [
+        item["question"]
+        for path in sorted(QUESTIONS.glob("*.jsonl"))
+        if path.stem not in ("languages", "checking")  # sentences of answers are in the second
+        for item in questions(path)
+    ]
+    assert len(english) > 100
+    assert [question for question in english if language_of(question)] == []
