@@ -1,16 +1,7 @@
 import pytest
 
-from config import Settings, load_settings
+from config import load_settings
 from ragscience.core.errors import UsageError
-
-
-@pytest.fixture(autouse=True)
-def no_settings_from_outside(monkeypatch):
-    import os
-
-    for name in list(os.environ):
-        if name.upper().startswith(("RAG_", "OLLAMA_")):
-            monkeypatch.delenv(name)
 
 
 def test_the_guides_values():
@@ -71,7 +62,3 @@ def test_what_is_no_setting_is_a_warning_wherever_it_is_written(monkeypatch, tmp
     assert "There is no setting topk (in" in warnings[0]
     assert "it is ignored. Is it top_k?" in warnings[0]
     assert "There is no setting RAG_LLM_STEPS_FROM; it is ignored." in warnings[1]
-
-
-def test_every_setting_says_what_it_is_for():
-    assert all(field.description for field in Settings.model_fields.values())

@@ -1,6 +1,6 @@
 """How an answer's blocks read."""
 
-from ragscience.ask.answer_blocks import as_text, quotes_of
+from ragscience.ask.answer_blocks import as_text
 from ragscience.core.records import Block, Citation
 
 
@@ -31,10 +31,3 @@ def test_each_kind_of_block_reads_as_it_should():
         "[formula, p.7] (a.pdf, p.7)"
     )
     assert as_text(()) == ""
-
-
-def test_words_of_a_page_are_quotes_and_nothing_to_check():
-    blocks = (Block("text", "Found in 1 paper: a.pdf"), Block("quote", "It took a day.", (cite(3), cite(4))))
-    (quote,) = quotes_of(blocks)
-    assert (quote.verdict, quote.score, quote.evidence) == ("quote", 1.0, cite(3))
-    assert quote.text in as_text(blocks)

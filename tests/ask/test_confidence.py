@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from ragscience.ask.confidence import LookedFor, answerability, confidence, look_for, probability, signs
+from ragscience.ask.confidence import confidence, look_for
 from ragscience.ask.extractive import ScoredUnit
-from ragscience.ask.missing_things import Sought, things_of
 from ragscience.ask.quote_candidates import units_of
 from ragscience.core.records import Found, QuestionPart
 from ragscience.search.names import MentionedPaper, PaperNames
 from tests.ask.asking import ask
-from tests.ask.passages import TRAINING, Search, hit
+from tests.ask.passages import Search, hit
 from tests.ask.test_missing_things import Words
 
 ROOTS = hit("The LC50 of the extract was 12 mg per litre for roots and 31 for leaves.", file="roots.pdf")
@@ -51,13 +50,6 @@ def test_the_paper_that_is_named_is_looked_through():
     assert "Apis" not in [each.thing.word for each in looked.things]
 
 
-def test_known_words_make_it_surer():
-    looked = look_for(found("What was the LC50 of roots?"), PRESENCE, Names())
-    known = signs(found("What was the LC50 of roots?"), looked)
-    assert (known["gone"], known["share"]) == (0.0, 1.0)
-    assert probability(known) > probability(known | {"share": 0.5}) > probability(known | {"share": 0.5, "gone": 1.0})
-
-
 def test_an_answer_in_parts_is_never_sure():
     whole = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
     whole = replace(whole, signals={"maxsim": 1.0})
@@ -74,16 +66,6 @@ def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
     best = ScoredUnit(units_of(ahead.hits[0])[0], 2.0, {"span": 0.9, "cell": 0.0})
     surely = [confidence(ahead, look_for(ahead, PRESENCE, Names()), replace(best, key=key))[0] for key in ("12", "")]
     assert surely == ["high", "medium"]
-
-
-def test_what_was_read_in_the_first_quote_makes_it_surer():
-    ahead = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
-    (unit, *_), nothing = units_of(ahead.hits[0]), LookedFor((), ())
-    read, cell, neither = (
-        probability(signs(ahead, nothing, ScoredUnit(unit, 2.0, {"span": span, "cell": cell})))
-        for span, cell in ((0.7, 0.0), (0.1, 0.7), (0.1, 0.0))
-    )
-    assert read == cell > neither
 
 
 def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
@@ -103,28 +85,3 @@ def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
     )
     assert (refused.refused, refused.confidence, refused.missing) == (True, None, ())
     assert ask(None, search, question="What was the LC50 of roots?").confidence is None
-
-
-NOTHING = LookedFor((), ())
-
-
-def likely(signals, looked=NOTHING, hits=(TRAINING,)):
-    return answerability(Found("How long did training take?", "default", hits, signals=signals), looked)
-
-
-def looked(*, there, of):
-    things = things_of(" ".join(f"annealer{number}" for number in range(of)))
-    return LookedFor(tuple(Sought(thing, at < there) for at, thing in enumerate(things)), ())
-
-
-def test_the_nearer_a_passage_and_the_more_words_are_there_the_likelier():
-    scores = [likely({"maxsim": step / 10}) for step in range(11)]
-    assert scores == sorted(scores)
-    there = [likely({"maxsim": 0.7}, looked(there=count, of=4)) for count in range(5)]
-    assert there == sorted(there)
-    assert there[0] < 0.15 < there[-1]
-
-
-def test_nothing_found_answers_nothing_and_what_a_route_chose_does():
-    assert likely({"maxsim": 0.9}, hits=()) == 0.0
-    assert likely({"routed": 1.0}) == 1.0

@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from ragscience.cli.answer_view import answer_footer, answer_view
+from ragscience.cli.answer_view import answer_view
 from ragscience.core.records import Block, Citation
 
 from .answers import answer
@@ -47,11 +47,6 @@ def drawn(monkeypatch):
 
 def bare(text):
     return re.sub(r" +(?=\n)", "", re.sub(r"\x1b\[[\d;]*m", "", text))
-
-
-def test_a_quote_stands_under_its_heading_with_its_source(drawn):
-    shown = drawn(Block("quote", "A mason bee flies 2.1 m/s.", (PAGE_3,), "5.3 Flight"))
-    assert bare(shown) == "5.3 Flight\n“A mason bee flies 2.1 m/s.” (bees.pdf, p.3) [2]\n"
 
 
 SLOW = Block("quote", "They are slow. A bee flies 2.1 m/s.", (PAGE_3,), line="A bee flies 2.1 m/s.", key="2.1 m/s")
@@ -119,11 +114,3 @@ def test_wide_characters_and_controls_stay_within_the_terminal(drawn, kind, widt
     assert "\x1b[2J" not in shown
     assert "\u202e" not in shown
     assert "\x9b" not in shown
-
-
-def test_a_pipe_gets_the_text_and_what_was_done_under_it():
-    given = answer("“A.” (bees.pdf, p.2)", blocks=[Block("quote", "A.", (PAGE_2,))], route_note="Counted.")
-    stream = io.StringIO()
-    answer_view(given, Console(file=stream, width=20))
-    answer_footer(given, Console(file=stream, width=20))
-    assert stream.getvalue().startswith("“A.” (bees.pdf, p.2)\n\nCounted.\n")

@@ -13,7 +13,7 @@ import pytest
 
 import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
-from ragscience.core.errors import Cancelled, RagScienceError, UsageError
+from ragscience.core.errors import Cancelled, RagScienceError
 from ragscience.core.settings import default_settings, load_settings
 from ragscience.engine import Warned
 from ragscience.search.profiles import profile_of
@@ -35,15 +35,6 @@ def test_the_package_and_the_engine_load_nothing_heavy():
     assert not {"numpy", "faiss", "onnxruntime", "rich", "typer", "pydantic"} & set(done.stdout.split())
 
 
-def test_settings_of_the_home_hold_and_those_that_nobody_allowed_are_a_warning(own_home, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
-    (own_home / "config.toml").write_text('top_k = 6\npdf_viewer = "steal {file}"\n')
-    events = []
-    with Engine.open(own_home, on_event=events.append) as opened:
-        assert (opened.settings.top_k, opened.settings.pdf_viewer) == (6, "")
-    assert "sets pdf_viewer: ignored" in next(event.text for event in events if isinstance(event, Warned))
-
-
 def test_a_warning_belongs_to_its_own_question_alone(engine):
     events = []
     warned = engine.ask(AskRequest(SPEED, graph=True), on_event=events.append)
@@ -52,14 +43,6 @@ def test_a_warning_belongs_to_its_own_question_alone(engine):
     assert Warned(warning) in events
     assert warning not in after.warnings
     assert warning not in engine.history.audit_record(after.answer_id)["warnings"]
-
-
-def test_settings_of_a_request_hold_for_it_alone(engine):
-    assert engine.search(SearchRequest(SPEED, profile="rrf", top_k=2)).profile == "rrf"
-    assert len(engine.search(SearchRequest(SPEED, top_k=2)).hits) == 2
-    assert engine.search(SearchRequest(SPEED)).profile == "default"
-    with pytest.raises(UsageError, match="profile"):
-        engine.search(SearchRequest(SPEED, profile="nosuch"))
 
 
 def test_a_question_that_is_cancelled_ends_before_its_search(engine):

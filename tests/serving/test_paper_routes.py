@@ -68,16 +68,6 @@ def test_an_upload_is_read_and_answers(own, tmp_path):
     assert "4.2" in answer["answer"]
 
 
-def test_an_upload_that_cannot_be_read_says_why(own, tmp_path):
-    client, _ = own
-    make_pdf(tmp_path / "locked.pdf", ["Secret"], user_password="open sesame")
-    with (tmp_path / "locked.pdf").open("rb") as file:
-        job = finished(client, client.post("/api/v1/uploads", files={"files": ("locked.pdf", file)}).json())
-    assert job["state"] == "failed"
-    assert job["failures"][0]["reason"] == "encrypted"
-    assert job["failures"][0]["fix"]
-
-
 def test_a_paper_that_is_removed_leaves_its_file(own):
     client, home = own
     bees = paper_of(client, "bees.pdf")

@@ -15,7 +15,6 @@ from ragscience.engine import Engine
 from ragscience.engine.events import FetchRequest
 from ragscience.engine.fetch_runs import Search
 from ragscience.library.store import Home, Library
-from ragscience.sources.downloads import md5_of
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
@@ -85,19 +84,6 @@ class Run:
 @pytest.fixture
 def run(home, arxiv, capsys):
     return Run(home, arxiv, capsys)
-
-
-def test_a_topic_brings_its_papers(run, pdfs):
-    assert run("bees", count=3) == 0
-    assert run.files == {f"lovelace-2021-paper-{name}.pdf": pdfs[name] for name in ("one", "three", "two")}
-    assert run.parts == []
-    assert "[2/3] fetched lovelace-2021-paper-two.pdf" in run.err
-    assert "3 fetched; files are in" in run.err
-    with Library.open(run.home) as library:
-        sources = library.sources.all()
-    assert {source.metadata.title for source in sources} == {"Paper one", "Paper two", "Paper three"}
-    assert {source.md5 for source in sources} == {md5_of(path) for path in run.home.papers.iterdir()}
-    assert sources[0].metadata.url.startswith(run.server.faults.url)
 
 
 def test_a_newer_version_is_fetched_beside_the_older_and_an_older_is_not(run, pdfs):
