@@ -168,7 +168,7 @@ def test_the_environment_sets_and_a_request_changes_nothing_of_it(library, monke
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory, model_cache):
+def with_bees(tmp_path_factory, model_cache):
     home = tmp_path_factory.mktemp("long")
     make_pdf(home / "papers" / "bees.pdf", ["Bees fly at 12 km/h in fog [1]. Table 1 lists 7 of 10^20."])
     with Engine.open(home) as engine:
@@ -184,7 +184,7 @@ def calls_of(work):
 
 
 @pytest.mark.parametrize("piece", ["10^20 ", "[1] ", "1. ", '"x" ', "3.4.5 ", "GPT-2 "])
-def test_four_times_the_length_costs_about_four_times_as_much(engine, piece):
-    engine.ask(AskRequest("How fast do bees fly?"))  # what is made once
+def test_four_times_the_length_costs_about_four_times_as_much(with_bees, piece):
+    with_bees.ask(AskRequest("How fast do bees fly?"))  # what is made once
     short, long = (f"bees {piece * 2000}"[:length] for length in (1900, 7600))
-    assert calls_of(lambda: engine.ask(AskRequest(long))) < 6 * calls_of(lambda: engine.ask(AskRequest(short)))
+    assert calls_of(lambda: with_bees.ask(AskRequest(long))) < 6 * calls_of(lambda: with_bees.ask(AskRequest(short)))
