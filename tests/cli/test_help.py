@@ -63,15 +63,6 @@ def test_the_installed_command_never_names_a_script(page, monkeypatch):
     assert [text for text in named if "path of query.py" not in text and "in `ingest.py add`" not in text] == []
 
 
-def test_the_first_help_says_where_to_start(page):
-    text = page(PAGES[-1].find_root(), 100)
-    start = text.partition("Start here")[2].partition("╰")[0]
-    assert [line.split()[1] for line in start.splitlines()[1:] if line.strip("│ ")] == [
-        "ask", "chat", "open", "list", "ingest",
-    ]  # fmt: skip
-    assert "python ingest.py" in " ".join(page(PAGES[0], 100).split())
-
-
 def test_each_script_knows_the_commands_of_the_other():
     for called, app in (("query.py", query_app.app), ("ingest.py", ingest_app.app)):
         other, theirs = OTHERS[called]

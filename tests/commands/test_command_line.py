@@ -27,28 +27,6 @@ def test_options_alone_are_the_chat_and_a_question_is_answered(own, arguments, c
     assert shown in ran.out + ran.err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["ingest.py", "list"],
-        ["ingest.py"],
-        ["ingest.py", "sync"],
-        ["ingest.py", "doctor"],
-        ["query.py", "search", "fog"],
-        ["query.py", "bib"],
-        ["query.py", "config", "set", "top_k", "3"],
-    ],
-)
-def test_a_home_that_is_not_there_is_an_error_and_makes_no_folder(own, tmp_path, command):
-    ran = own.run(*command, "--home", tmp_path / "nosuch")
-    assert ran.code == 2
-    assert ran.err == (
-        f"error: There is no folder {tmp_path / 'nosuch'}.\n"
-        "       Check --home and RAG_HOME; `python ingest.py init --home DIR` makes a home.\n"
-    )
-    assert not (tmp_path / "nosuch").exists()
-
-
 def test_a_home_is_made_by_init_or_by_its_first_papers(own, tmp_path):
     for _ in range(2):
         ran = own.ingest("init", "--home", tmp_path / "new")

@@ -72,24 +72,6 @@ def test_a_value_that_is_set_lasts_and_comments_stay(config, home):
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (("top_k",), "needs a value"),
-        (("top_k", "many"), "top_k is 'many'"),
-        (("colour", "red"), "no setting colour"),
-        (("home", "/x"), "cannot set the home"),
-        (("ollama_url", "http://me:pw@host"), "ollama_url"),
-    ],
-)
-def test_what_cannot_be_set_is_said_and_writes_nothing(config, home, words, complaint):
-    done = config("set", *words)
-    assert (done.code, done.err.count("\n")) == (2, 2)
-    assert complaint in done.err
-    assert "me:pw" not in done.err
-    assert list(home.iterdir()) == []
-
-
-@pytest.mark.parametrize(
     ("content", "complaint", "fix"),
     [
         (b"[top_k]\nx = 1\n", "Setting top_k is", "config unset top_k"),

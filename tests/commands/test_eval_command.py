@@ -41,11 +41,3 @@ def test_what_cannot_be_measured(commands):
     assert (ran.code, ran.out) == (2, "")
     assert "has no question" in ran.err
     assert "nowhere.jsonl cannot be read" in commands.query("eval", "nowhere.jsonl").err
-
-
-def test_what_makes_no_sense_is_said_with_the_way_out(commands):
-    ran = commands.query("eval", "set.jsonl", "--mode", "swarm")
-    assert (ran.code, ran.out) == (2, "")
-    said = "'swarm' is no mode. Take one of ask, agent, corrective, graph, or a profile: default"
-    assert said in " ".join(ran.err.split())
-    assert "Traceback" not in ran.err

@@ -290,12 +290,6 @@ def test_a_note_of_the_same_name_and_one_copied_are_left_alone(own, tmp_path):
     assert "zzz.md: it has the marks of papers" in ran.err
 
 
-def test_where_the_notes_go_has_to_be_said(own, tmp_path):
-    assert own.query("export").code == 2
-    assert own.query("export", "--obsidian", tmp_path, "--markdown", tmp_path).code == 2
-    assert own.query("export", "--obsidian", tmp_path / "no" / "where").code == 2
-
-
 @pytest.mark.parametrize(
     ("text", "name"),
     [("a/b\\c:d", "a-b-c-d"), ("🐝 ünï", "🐝 ünï"), ("...", "note"), ("con", "con_"), ("nul.txt", "nul.txt_"),

@@ -83,13 +83,6 @@ def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(commands, serv
     assert again.err.count("is already in papers/") == 2
 
 
-def test_offline_is_what_is_wrong_and_the_way_out(commands, server):
-    ran = commands.ingest("fetch", "bees", "--offline", **server.environment)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.count("\n") == 2
-    assert "needs the network, which is switched off" in ran.err
-
-
 def test_nothing_found_has_its_exit_code(commands):
     with ArxivServer() as empty:
         ran = commands.ingest("fetch", "bees", **empty.environment)

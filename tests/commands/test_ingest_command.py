@@ -119,9 +119,3 @@ def test_another_chunk_size_is_refused_until_rebuilt(own):
     assert own.ingest("rebuild", RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
     assert own.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
     assert "new.pdf" in papers_of(own)
-
-
-def test_a_path_that_names_nothing_is_a_failure_of_its_own(own):
-    ran = own.ingest("nowhere.pdf")
-    assert ran.code == 3
-    assert "nowhere.pdf" in ran.err

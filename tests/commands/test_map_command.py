@@ -9,7 +9,6 @@ from ragscience.graph.graph_records import CO_OCCURS, EntityMention, Extracted, 
 from ragscience.graph.paper_map import PAPER
 from ragscience.library.store import Home, Library
 from tests.conftest import Commands, copied
-from tests.output_schemas import check_output
 
 
 @pytest.fixture(scope="module")
@@ -30,15 +29,6 @@ def read(chunk):
     pairs = [(one, other) for at, one in enumerate(named) for other in named[at + 1 :]]
     triples = tuple(Triple(a, "METHOD", kind, b, "METHOD", 0.8) for a, b in pairs for kind in ("USES", CO_OCCURS))
     return Extracted(chunk.chunk_id, mentions, triples)
-
-
-def test_related_lists_the_others_the_nearest_first(filled):
-    ran = Commands(filled).query("related", "bees.pdf")
-    assert ran.code == 0, ran.err
-    assert {line.split()[1] for line in ran.out.splitlines()} == {"kilns.pdf", "tides.pdf"}
-    told = json.loads(Commands(filled).query("related", "bees.pdf", "--json", "-k", 1).out)
-    check_output(told, "related")
-    assert [one["file"] for one in told["related"]] == [ran.out.split()[1]]
 
 
 def data_of(page):

@@ -38,20 +38,6 @@ def filled(library, server, monkeypatch):
     return Commands(library)
 
 
-def test_profiles_are_listed_with_what_each_does(commands):
-    ran = commands.query("profiles", COLUMNS="200")
-    assert ran.code == 0
-    assert all(re.search(rf"^{name}\b", ran.out, re.MULTILINE) for name in NAMES)
-    assert ran.out.startswith("default\tin use\t")
-    assert all(line.count("\t") == 6 for line in ran.out.splitlines())
-    assert "weighted: 0.45 dense + 0.2 keyword + 0.2 graph + 0.15 graph paths" in ran.out
-    rows = json.loads(commands.query("profiles", "--json", RAG_PROFILE="rrf", RAG_TOP_K="7").out)["profiles"]
-    assert [row["name"] for row in rows] == NAMES
-    assert [row["name"] for row in rows if row["chosen"]] == ["rrf"]
-    assert rows[0]["passages"] == 7
-    assert rows[2]["corrective"] is True
-
-
 def test_the_llm_decides_the_order(filled, server):
     first = json.loads(filled.query("search", QUESTION, "--reranker", "llm", "--json").out)
     assert "brass wheel" in first["hits"][0]["text"]
@@ -71,16 +57,6 @@ def test_the_llm_decides_the_order(filled, server):
     found = json.loads(ran.out)
     assert found["hits"][0]["file"] == "kilns.pdf"
     assert "the first pass's order stands" in found["warnings"][0]
-
-
-def test_what_makes_no_sense_is_said_with_the_way_out(filled):
-    ran = filled.query("search", QUESTION, "--reranker", "llm", RAG_OLLAMA_URL=NOBODY)
-    assert ran.code == 1
-    assert len(ran.err.strip().splitlines()) == 2
-    assert "The reranker llm needs a chat model" in ran.err
-    assert "--reranker auto" in ran.err
-    unknown = filled.query("search", QUESTION, "--reranker", "magic")
-    assert (unknown.code, "rerank is 'magic'" in unknown.err) == (2, True)
 
 
 def test_guide_has_the_scores_of_its_parts_calculated_apart(filled, library):

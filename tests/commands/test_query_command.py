@@ -1,7 +1,4 @@
 import json
-import re
-
-import pytest
 
 from tests.conftest import Commands
 from tests.output_schemas import check_output
@@ -35,29 +32,6 @@ def test_a_script_of_questions_keeps_its_order(asked):
     check_output(second, "error")
     assert (second["id"], third["id"]) == ("x", "t")
     assert "12 centimetres" in third["answer"]
-
-
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["ask", ""], 2),
-        (["ask", "x" * 100_000], 2),
-        (["ask"], 2),
-        (["ask", "q", "--from", "-"], 2),
-        (["search", "q", "--pages", "9-3"], 2),
-        (["search", "q", "--profile", "fast"], 2),
-        (["search", "q", "-k", "0"], 2),
-        (["search", "q", "--colour"], 2),
-        (["ask", "--from", "nowhere.jsonl"], 2),
-    ],
-)
-def test_bad_usage_is_what_is_wrong_and_the_way_out_and_exit_2(asked, args, code):
-    ran = asked.query(*args)
-    assert ran.code == code
-    assert ran.out == ""
-    what, fix = ran.err.splitlines()
-    assert re.match(r"error: .*\.$", what)
-    assert re.match(r" {7}\S.*", fix)
 
 
 def test_an_empty_library_refuses_and_says_what_to_do(commands):

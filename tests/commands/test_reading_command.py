@@ -29,30 +29,6 @@ def sample(library):
     return Commands(library)
 
 
-def test_the_outline_of_a_paper(sample):
-    shown = sample.ingest("show", "ragscience.pdf").out
-    lines = [line.rstrip() for line in shown.split("\n")]
-    assert "  1 Introduction  p.1" in lines
-    assert "    5.3 Joining the two lists  p.3" in lines
-    assert lines.index("  3 The ledger  p.2") < lines.index("  11 Limits  p.5")
-    assert lines[lines.index("tables: 2") + 1].startswith("  Table 1. The settings")
-    assert lines[lines.index("figures: 1") + 1].startswith("  Figure 1. The flow of data.")
-    assert "references: 8" in lines
-    assert "BibTeX key  page" in lines
-    assert any(line.startswith("title") and "A Page Behind Each Sentence" in line for line in lines)
-
-
-def test_a_page_is_shown_with_what_each_part_was_taken_for(sample):
-    lines = sample.ingest("show", "ragscience.pdf", "--page", "3").out.split("\n")
-    kinds = [line[:11].strip() for line in lines if line[:11].strip()]
-    assert lines.index("heading 2  5.2 By word") < lines.index("heading 2  5.3 Joining the two lists")
-    assert {"text", "table", "caption", "equation"} <= set(kinds)
-    assert any(line.startswith("           | Temperature | 0 |") for line in lines)
-    # The running head and the page's number are no part of the text, and come last.
-    assert kinds[-1] == "left out"
-    assert [line.strip() for line in lines if line][-1] == "3"
-
-
 def hits(commands, question, *options):
     found = json.loads(commands.query("search", question, "--json", "-k", "50", *options).out)
     check_output(found, "search")
@@ -70,23 +46,6 @@ def test_a_search_keeps_to_kinds_and_sections(sample):
     sections = {hit["section"] for hit in hits(sample, "weights", "--section", "by word", "--section", "REFUSING")}
     assert sections
     assert all("5.2 By word" in section or "7.4 Refusing" in section for section in sections)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--kind", "tabel"), "text, abstract, table, caption, equation, footnote, reference, figure, note, all"),
-        (("--year", "20x"), "'20x' is no year"),
-        (("--section", " "), "section to keep to is empty"),
-    ],
-)
-@pytest.mark.parametrize("command", ["ask", "search", "chat"])
-def test_a_filter_that_makes_no_sense_is_refused(sample, command, options, said):
-    question = [] if command == "chat" else ["weights?"]
-    ran = sample.query(command, *question, *options)
-    assert ran.code == 2
-    assert said in ran.err
-    assert ran.err.count("\n") == 2
 
 
 # Who wrote it, and when

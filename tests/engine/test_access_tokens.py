@@ -10,7 +10,7 @@ import pytest
 from ragscience.core.errors import LibraryUnavailable, NothingFound, UsageError
 from ragscience.engine.access_tokens import AccessTokens, hash_of
 from ragscience.engine.requests import AskRequest
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Commands
 
 
 def person_of(tokens, token):
@@ -142,3 +142,12 @@ def test_damaged_tokens_are_found_by_the_doctor(engine):
     engine.home.serve_tokens.write_text("{}")
     (found,) = [one for one in engine.doctor(fast=True) if one.area == "access"]
     assert (found.severity, "serve token add" in found.remedy) == ("error", True)
+
+
+def test_a_link_in_the_place_of_the_tokens_is_not_written_through(tmp_path):
+    (tmp_path / "papers").mkdir()
+    target = tmp_path / "papers" / "mine"
+    target.write_text("mine")
+    (tmp_path / "serve_tokens.json").symlink_to(target)
+    Commands(tmp_path).query("serve", "token", "add", "ana")
+    assert target.read_text() == "mine"

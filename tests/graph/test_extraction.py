@@ -82,24 +82,6 @@ def test_the_graph_goes_out_and_comes_in(filled, tmp_path):
     assert "imported" in came.err
 
 
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        (["--llm", "--local"], 2, "exclude each other"),
-        (["--depth", "half"], 2, "'abstract', 'full'"),
-        (["--depth", "full"], 2, "Add --llm"),
-        (["--types", "person,c?ty"], 2, "'C?TY' is no type"),
-        (["--llm"], 1, ""),
-    ],
-)
-def test_what_makes_no_sense_is_an_error_with_its_remedy(commands, args, code, said):
-    ran = commands.ingest("graph", *args)
-    assert (ran.code, ran.out) == (code, "")
-    assert said in ran.err
-    assert ran.err.startswith("error: ")
-    assert ran.err.count("\n") == 2
-
-
 def test_an_llm_reads_through_the_command(filled, server):
     with_llm = {"RAG_OLLAMA_URL": server.url, "RAG_LLM": MODEL}
     server.script("no JSON", "still none")
