@@ -123,3 +123,39 @@ documents
 by Hinton
 attention
 """
+
+SEARCHED = """
+What do the papers say about the limits of honey traps?
+Which papers use more traps than hives?
+Which paper has the best results on GLUE?
+Who uses the honey that bees make in winter?
+How do the bees use honey?
+Does Waggle use honey traps?
+Which traps are used?
+Which papers use a method that needs no bees at all for long flights?
+What is the capital of France?
+Who wrote the code of Waggle?
+Who wrote the code of Waggle, and when?
+When and where do bees dance?
+What does Waggle measure, and where?
+When was the experiment done?
+How long is a waggle dance?
+What year did the winter begin?
+Where was the hive?
+Who proposed Waggle?
+How old is the queen?
+Which papers have the best results?
+What is the paper about?
+What is attention about?
+What topics does LDA find?
+How do I add a layer to the model?
+How do we use language models?
+How does dropout help?
+How to evaluate retrieval?
+Can you explain attention?
+How do they read scanned pages?
+Can we search the web graph?
+How is the index built?
+How do we remove noise from documents?
+"""
+"""Those that are always searched for."""

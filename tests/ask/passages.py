@@ -5,23 +5,12 @@ from collections.abc import Sequence
 from ragscience.core.records import Found, Hit, StoredChunk
 
 
-def hit(text, *, file="attention.pdf", page=3, rank=1, start=0, breaks=None, dense=0.5):
+def hit(text, *, file="attention.pdf", page=3, rank=1, start=0, breaks=None, dense=0.5, section="", kind="text"):
     """A hit on one page, or on those of `breaks`: ((offset, page), …)."""
-    page_breaks = tuple(breaks) if breaks else ((0, page),)
+    breaks = tuple(breaks) if breaks else ((0, page),)
+    pages = breaks[0][1], breaks[-1][1]
     chunk = StoredChunk(
-        chunk_id=rank,
-        paper_id=1,
-        file=file,
-        path=f"/papers/{file}",
-        ordinal=rank - 1,
-        text=text,
-        start=start,
-        end=start + len(text),
-        page_start=page_breaks[0][1],
-        page_end=page_breaks[-1][1],
-        section="",
-        kind="text",
-        page_breaks=page_breaks,
+        rank, 1, file, f"/papers/{file}", rank - 1, text, start, start + len(text), *pages, section, kind, breaks
     )
     scores = {"dense": dense, "bm25": None, "fused": dense, "rerank": None}
     return Hit(rank, chunk, dense or 0.0, scores, ("dense",))

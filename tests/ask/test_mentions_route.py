@@ -93,23 +93,6 @@ def test_papers_on_a_subject_are_those_that_have_it_in_the_title(ask, question, 
     assert sorted(item.rsplit(" · ", 1)[1] for item in items) == files
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What do the papers say about the limits of honey traps?",
-        "Which papers use more traps than hives?",
-        "Which paper has the best results on GLUE?",
-        "Who uses the honey that bees make in winter?",
-        "How do the bees use honey?",
-        "Does Waggle use honey traps?",
-        "Which traps are used?",
-        "Which papers use a method that needs no bees at all for long flights?",
-    ],
-)
-def test_other_questions_are_left_alone(ask, question):
-    assert ask(question) is None
-
-
 def test_a_large_library_is_cut_and_says_so(bees, monkeypatch):
     monkeypatch.setattr("ragscience.ask.mentions_route._MOST_SHOWN", 1)
     monkeypatch.setattr("ragscience.ask.phrase_search.MOST_PASSAGES", 2)

@@ -13,7 +13,7 @@ from ragscience.ask.intents import WEIGHTS, help_topics, kinds, probabilities
 from ragscience.ask.router import route
 from ragscience.cli import config_commands, ingest_app, query_app
 from ragscience.core.settings import load_settings
-from tests.ask.ordinary_questions import QUESTIONS
+from tests.ask.ordinary_questions import QUESTIONS, SEARCHED
 from tests.ask.paper_library import context, embedder
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
@@ -67,6 +67,11 @@ def test_an_ordinary_question_is_searched_for(bees):
     assert len(taken) <= 0.13 * len(QUESTIONS.strip().split("\n")), taken
 
 
+@pytest.mark.parametrize("question", SEARCHED.strip().split("\n"))
+def test_what_no_route_answers_is_searched_for(bees, question):
+    assert route(question, context(bees)) is None
+
+
 def test_the_weights_are_those_of_the_examples():
     """`python tools/fit_intents.py` makes them anew after a change of the examples."""
     named = [(kind.name, text) for kind in kinds() for text in kind.examples if "THING" not in text]
@@ -116,21 +121,3 @@ def test_each_command_and_option_is_one(command):
 def test_the_command_for_a_question(bees, question, command):
     routed = route(question, context(bees))
     assert any(f"`{command}`" in block.text for block in routed.blocks)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How do I add a layer to the model?",
-        "How do we use language models?",
-        "How does dropout help?",
-        "How to evaluate retrieval?",
-        "Can you explain attention?",
-        "How do they read scanned pages?",
-        "Can we search the web graph?",
-        "How is the index built?",
-        "How do we remove noise from documents?",
-    ],
-)
-def test_questions_of_the_subject_are_left_alone(bees, question):
-    assert route(question, context(bees)) is None

@@ -1,27 +1,11 @@
 """Answers for the tests of what is shown, made by hand."""
 
-from ragscience.core.records import Answer, Citation, Found, Hit, Sentence, StoredChunk
+from ragscience.core.records import Answer, Citation, Found, Sentence
+from tests.ask import passages
 
 
-def hit(file, page, text, *, rank=1, path="", start=0, page_breaks=None, section="", kind="text"):
-    breaks = page_breaks or ((0, page),)
-    chunk = StoredChunk(
-        chunk_id=rank,
-        paper_id=1,
-        file=file,
-        path=path or f"/papers/{file}",
-        ordinal=0,
-        text=text,
-        start=start,
-        end=start + len(text),
-        page_start=page,
-        page_end=breaks[-1][1],
-        section=section,
-        kind=kind,
-        page_breaks=breaks,
-    )
-    scores = {"dense": 0.5, "bm25": None, "fused": 1.0, "rerank": None}
-    return Hit(rank, chunk, 1.0, scores, ("dense",))
+def hit(file, page, text, **more):
+    return passages.hit(text, file=file, page=page, **more)
 
 
 def answer(

@@ -10,21 +10,8 @@ NUMBERS = itertools.count(1)
 
 
 def chunk(text, *, file="bees.pdf", page=2):
-    return StoredChunk(
-        chunk_id=7,
-        paper_id=1,
-        file=file,
-        path=f"/papers/{file}",
-        ordinal=3,
-        text=text,
-        start=100,
-        end=100 + len(text),
-        page_start=page,
-        page_end=page,
-        section="",
-        kind="text",
-        page_breaks=((0, page),),
-    )
+    end = 100 + len(text)
+    return StoredChunk(7, 1, file, f"/papers/{file}", 3, text, 100, end, page, page, "", "text", ((0, page),))
 
 
 def answer(question="How fast?", text="3.7 metres per second (bees.pdf, p.2).", *, answer_id=None, **more):

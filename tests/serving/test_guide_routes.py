@@ -152,25 +152,6 @@ def test_a_session_is_a_conversation_that_is_kept(offline):
     assert act(offline, query="How fast do bees fly in fog?")["session_id"].startswith("graph-")
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "detail"),
-    [
-        ({"action": "sing", "query": "x"}, 400, "There is no action 'sing'."),
-        ({"action": "chat"}, 400, "The action chat needs a query."),
-        ({"action": "compare", "selected_papers": ["bees.pdf"]}, 400, "takes 2 to 20 papers, not 1"),
-        ({"action": "summarize"}, 400, "takes 1 to 20 papers, not 0"),
-        ({"selected_papers": ["nosuch.pdf"], "query": "x"}, 404, "No paper matches 'nosuch.pdf'."),
-        ({"selected_papers": [{}], "query": "x"}, 400, "A selected paper has no id."),
-        ({"query": "x", "session_id": "999999"}, 400, "There is no conversation 999999."),
-    ],
-)
-def test_what_cannot_be_done_is_a_problem(offline, body, status, detail):
-    response = offline.post("/api/agent_action", json=body)
-    assert response.status_code == status
-    assert response.headers["content-type"] == "application/problem+json"
-    assert detail in response.json()["detail"]
-
-
 def test_an_action_uses_the_graph_that_was_built(graph_home):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
         settings = {"offline": False, "ollama_url": ollama.url, "embedder": "embedded"}

@@ -43,37 +43,52 @@ def test_only_what_nobody_expects_is_called_unexpected(address, client, monkeypa
     assert problem["detail"].startswith("Unexpected error") == isinstance(error, ValueError)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("GET", "/api/v1/answers/00000000", None),
-        ("GET", "/api/v1/conversations/99999", None),
-        ("POST", "/api/v1/search", QUESTION | {"part": {"papers": ["nosuch"]}}),
-        ("POST", "/api/v1/search", QUESTION | {"part": {"authors": ["nosuch"]}}),
-        ("POST", "/v1/chat/completions", {"model": "nosuch", "messages": [{"role": "user", "content": "x"}]}),
-        ("POST", "/api/v1/ask", {"question": " "}),
-    ],
-)
-def test_no_refusal_tells_a_reader_to_type_a_command(client, method, path, body):
-    problem = check_problem(client.request(method, path, json=body))
-    fix = problem["fix"].removeprefix("For who runs the server: ")
-    assert fix == problem["fix"] or ".py" in fix
-    assert ".py" not in problem["detail"]
-    assert fix
-
-
 NO = "0" * 32
+CHAT = {"role": "user", "content": "x"}
+ACTION, SEARCH = "/api/agent_action", "/api/v1/search"
+REFUSED = [
+    ("GET", "/api/v1/answers/00000000", None, 404, "00000000"),
+    ("GET", "/api/v1/answers/ffffffff/sources", None, 404, "ffffffff"),
+    ("GET", "/api/v1/conversations/99999", None, 404, "99999"),
+    ("GET", f"/api/v1/jobs/{NO}", None, 404, ""),
+    ("GET", f"/api/v1/bibliography?md5={NO}", None, 404, ""),
+    *(("GET", f"/api/v1/papers/{NO}{rest}", None, 404, "") for rest in ("", "/file")),
+    *(("GET", f"/api/v1/papers/..%2f..%2fetc%2fpasswd{rest}", None, 404, "") for rest in ("", "/file")),
+    *(("GET", f"/api/v1/papers/{NO}/pages/1/{what}", None, 404, "") for what in ("geometry", "image")),
+    *(("GET", f"/api/v1/papers/BEES/pages/9/{what}", None, 404, "") for what in ("geometry", "image")),
+    ("POST", SEARCH, {"question": "   "}, 400, "empty"),
+    ("POST", SEARCH, QUESTION | {"profile": "nosuch"}, 400, "nosuch"),
+    ("POST", SEARCH, QUESTION | {"part": {"years": "soon"}}, 400, "soon"),
+    ("POST", SEARCH, QUESTION | {"part": {"papers": ["nosuch"]}}, 404, "nosuch"),
+    ("POST", SEARCH, QUESTION | {"part": {"authors": ["nosuch"]}}, 404, "nosuch"),
+    ("POST", "/api/v1/ask", {"question": " "}, 400, "empty"),
+    ("POST", "/api/v1/ask", QUESTION | {"conversation": 99999}, 404, "99999"),
+    ("POST", "/api/v1/ask/events", QUESTION | {"conversation": 99999}, 404, "99999"),
+    ("POST", "/api/v1/quote", {"quote": "…"}, 400, ""),
+    (
+        "POST",
+        "/v1/chat/completions",
+        {"model": "nosuch", "messages": [{"role": "user", "content": "x"}]},
+        404,
+        "nosuch",
+    ),
+    ("POST", ACTION, {"action": "sing", "query": "x"}, 400, "There is no action 'sing'."),
+    ("POST", ACTION, {"action": "chat"}, 400, "The action chat needs a query."),
+    ("POST", ACTION, {"action": "compare", "selected_papers": ["bees.pdf"]}, 400, "takes 2 to 20 papers, not 1"),
+    ("POST", ACTION, {"action": "summarize"}, 400, "takes 1 to 20 papers, not 0"),
+    ("POST", ACTION, {"selected_papers": ["nosuch.pdf"], "query": "x"}, 404, "No paper matches 'nosuch.pdf'."),
+    ("POST", ACTION, {"selected_papers": [{}], "query": "x"}, 400, "A selected paper has no id."),
+    ("POST", ACTION, {"query": "x", "session_id": "999999"}, 400, "There is no conversation 999999."),
+    ("POST", "/api/build_graph", {"topic": "bees in fog"}, 400, ""),
+]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        f"papers/{NO}", f"papers/{NO}/file", "papers/..%2f..%2fetc%2fpasswd", "papers/..%2f..%2fetc%2fpasswd/file",
-        f"papers/{NO}/pages/1/geometry", f"papers/{NO}/pages/1/image", "papers/BEES/pages/9/geometry",
-        "papers/BEES/pages/9/image", "answers/ffffffff/sources", f"jobs/{NO}",
-        f"bibliography?md5={NO}",
-    ],
-)  # fmt: skip
-def test_what_is_not_there_is_a_problem(client, papers, path):
+@pytest.mark.parametrize(("method", "path", "body", "status", "words"), REFUSED)
+def test_what_cannot_be_done_has_a_way_out_in_a_browser(client, papers, method, path, body, status, words):
     (bees,) = (md5 for md5, file in papers.items() if file == "bees.pdf")
-    assert check_problem(client.get(f"/api/v1/{path}".replace("BEES", bees)))["status"] == 404
+    problem = check_problem(client.request(method, path.replace("BEES", bees), json=body))
+    assert problem["status"] == status
+    assert words in problem["detail"]
+    assert ".py" not in problem["detail"]
+    assert ".py" not in problem["fix"] or problem["fix"].startswith("For who runs the server: ")
+    assert problem["fix"]
