@@ -48,15 +48,10 @@ ANTS = [
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
+def ask(tmp_path_factory):
     papers = {"bees.pdf": ("Bees dance: a study of hives", BEES), "ants.pdf": ("Ants walk", ANTS)}
     with make_library(tmp_path_factory.mktemp("home"), papers) as library:
-        yield library
-
-
-@pytest.fixture(scope="module")
-def ask(library):
-    return lambda question, **filters: route(question, context(library, Filters(**filters)))
+        yield lambda question, **filters: route(question, context(library, Filters(**filters)))
 
 
 def of_kind(routed, kind):

@@ -36,15 +36,10 @@ BEES = [
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
+def ask(tmp_path_factory):
     papers = {"bees.pdf": ("Bees dance", BEES), "ants.pdf": ("Ants walk", [(1, "text", "Ants walk a lot.")])}
     with make_library(tmp_path_factory.mktemp("home"), papers) as library:
-        yield library
-
-
-@pytest.fixture(scope="module")
-def ask(library):
-    return lambda question: route(question, context(library))
+        yield lambda question: route(question, context(library))
 
 
 def said(routed):

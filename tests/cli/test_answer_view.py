@@ -109,22 +109,16 @@ def test_nothing_of_a_file_s_name_reaches_the_terminal_as_a_command(shown):
     assert "\x07" not in text
 
 
-def words(view, *given, encoding="utf-8", **more):
-    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    view(*given, Console(file=stream, highlight=False, markup=False, emoji=False, width=200), **more)
-    stream.flush()
-    return stream.buffer.getvalue().decode(encoding)
-
-
 def paper(own="", **known):
     metadata = Metadata(**known)
     return Paper(1, "a.pdf", "/p/a.pdf", "0" * 32, 1, 1, 1, 2, own, "2026-01-01T10:00:00+00:00", metadata=metadata)
 
 
-def test_what_is_not_sure_has_a_question_mark():
+def test_what_is_not_sure_has_a_question_mark(shown):
     sure = {"title": 0.9, "authors": 0.4, "year": 0.5}
     known = paper(title="Of Glazes", authors=("Ada L.",), year=1843, doi="10.1/x", confidence=sure)
-    lines = words(show_paper, PaperOutline(known, (), "key", (), (), (), 0), where="a.pdf").splitlines()
+    outline = PaperOutline(known, (), "key", (), (), (), 0)
+    lines = shown(show_paper, outline, tty=False, where="a.pdf").splitlines()
     rows = {line.split()[0]: line.split(maxsplit=1)[-1] for line in lines}
     told = {name: rows[name] for name in ("title", "authors", "year", "DOI")}
     assert told == {"title": "Of Glazes", "authors": "Ada L. ?", "year": "1843", "DOI": "10.1/x"}
