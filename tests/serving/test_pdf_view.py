@@ -110,20 +110,16 @@ def test_a_mark_lies_on_its_words_however_the_page_is_turned_and_cut(kind, name,
 
 @pytest.fixture
 def replaced(home, tmp_path):
-    """`replaced(make)`: the address of a server whose plain.pdf is what `make(path)` makes, and its MD5.
-
-    With `is_read` false the library has still the former one.
-    """
+    """`replaced(make)`: the address of a server whose plain.pdf is what `make(path)` makes, and its MD5."""
     opened = contextlib.ExitStack()
 
-    def serve(make, *, is_read=True):
+    def serve(make):
         own = copied(home, tmp_path / "home")
         path = own / "papers" / "plain.pdf"
         path.unlink()
         make(path)
-        if is_read:
-            ran = Commands(own).ingest(RAG_EMBEDDER="embedded")
-            assert ran.code == 0, ran.err
+        ran = Commands(own).ingest(RAG_EMBEDDER="embedded")
+        assert ran.code == 0, ran.err
         url = opened.enter_context(serving(own))
         return url, paper_of(url, "plain.pdf")["md5"]
 
@@ -292,6 +288,3 @@ def test_a_link_of_the_paper_cannot_be_followed(replaced, opened):
     browser.page.mouse.click(300, 300)
     assert browser.page.locator(".pdf-view a").count() == 0
     assert browser.page.url.rstrip("/") == url
-
-
-SHARE, LEAST = 0.97, 20
