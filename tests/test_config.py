@@ -4,16 +4,6 @@ from config import load_settings
 from ragscience.core.errors import UsageError
 
 
-def test_the_guides_values():
-    settings = load_settings()
-    assert (settings.chunk_size, settings.chunk_overlap) == (1500, 200)
-    assert (settings.top_k_candidates, settings.top_k) == (20, 4)
-    assert (settings.dense_weight, settings.bm25_weight, settings.temperature) == (0.7, 0.3, 0)
-    assert settings.llm == "llama3.1:8b"
-    assert settings.embedding_model == "nomic-embed-text"
-    assert settings.reranker == "cross-encoder/ms-marco-MiniLM-L-6-v2"
-
-
 @pytest.mark.parametrize("name", ["ollama_url", "llm_url", "embed_url", "arxiv_url"])
 @pytest.mark.parametrize("address", ["http://[::1/api", "http://server:99999/api"])
 def test_what_is_no_address_is_refused_before_it_is_used(name, address):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from ragscience.cli.chat_commands import COMMANDS
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
 SPEED = "How fast do bees fly in fog?"
@@ -19,14 +18,6 @@ def typed(own, *lines, **environment):
 
 def listed(own):
     return json.loads(own.query("history", "list", "--json").out)["conversations"]
-
-
-def test_help_lists_every_command_and_says_more_of_one(own):
-    ran = typed(own, "/help", "/help paper", "/help /k", "/help nosuch")
-    for command in COMMANDS.values():
-        assert f"\n{command.usage} " in f"\n{ran.out}"
-    assert "Give part of a file name or title" in ran.out
-    assert "There is no command /nosuch." in ran.err
 
 
 @pytest.mark.parametrize(

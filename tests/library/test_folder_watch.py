@@ -8,28 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.library.seen_files import Folder, FolderState, Work, looks_whole
+from ragscience.library.seen_files import Folder, FolderState, looks_whole
 from tests.pdf_factory import make_pdf
 
 A, B = Path("/papers/a.pdf"), Path("/papers/b.pdf")
 OLD, NEW = (10, 1, 1, 7), (20, 2, 2, 7)
-NOTHING = Work()
 
 
 def state_of(*known, settle=2.0, is_whole=lambda path: True):
     return FolderState(known, settle_seconds=settle, is_whole=is_whole)
-
-
-def test_work_that_could_not_be_done_is_given_out_again():
-    state = state_of(B)
-    state.look({A: OLD}, 0)
-    work = state.look({A: OLD}, 10)
-    assert work == Work((A,), (B,))
-    state.again(work)
-    assert state.look({A: OLD}, 10.5) == work
-    state.again(work)
-    assert state.look({B: OLD}, 11) == NOTHING  # meanwhile the one went and the other came back
-    assert state.look({B: OLD}, 15) == Work((B,), (A,))
 
 
 MARKS = st.sampled_from([(1, 1, 1, 1), (2, 2, 2, 1), (3, 3, 3, 2)])

@@ -1,7 +1,5 @@
 """The table of profiles, held against the documents that it comes from."""
 
-from typing import get_args
-
 import pytest
 
 from ragscience.core.settings import Settings
@@ -15,17 +13,6 @@ from tests.pdf_factory import make_pdf
 
 def named(name, wanted=None):
     return profile_named(name, Settings(), wanted)
-
-
-def test_the_table_the_names_and_the_setting_agree():
-    assert get_args(Settings.model_fields["profile"].annotation) == PROFILE_NAMES
-    assert all(named(name).name == name and named(name).about for name in PROFILE_NAMES)
-
-
-def test_default_is_made_of_the_settings():
-    profile = profile_named("default", Settings(top_k_candidates=7, top_k=3, dense_weight=0.6, bm25_weight=0.4))
-    assert (profile.dense_candidates, profile.bm25_candidates, profile.rerank_depth, profile.top_k) == (7, 7, 7, 3)
-    assert (profile.dense_weight, profile.bm25_weight, profile.fusion) == (0.6, 0.4, "weighted")
 
 
 def test_with_the_graph_a_profile_keeps_the_sum_of_its_weights():
