@@ -20,6 +20,7 @@ import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
 
+from tests.ollama_server import OllamaServer
 from tests.warm_processes import WarmProcess, run_warm
 
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -193,6 +194,13 @@ def commands(tmp_path):
     home = tmp_path / "home"
     (home / "papers").mkdir(parents=True)
     return Commands(home)
+
+
+@pytest.fixture
+def server():
+    """A server that speaks Ollama's API, with one chat model."""
+    with OllamaServer(models=["llama3.1:8b"]) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

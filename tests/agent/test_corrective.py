@@ -67,12 +67,6 @@ def look(search, llm=None):
 
 
 @pytest.fixture
-def server():
-    with OllamaServer(models=["llama3.1:8b"]) as opened:
-        yield opened
-
-
-@pytest.fixture
 def llm(server):
     with open_llm(server.url) as opened:
         yield opened

@@ -15,7 +15,6 @@ from ragscience.core.errors import LibraryUnavailable, ModelProblem, NothingFoun
 from ragscience.core.records import Answer, Found, Hit, StoredChunk
 from tests.agent.agent_runs import ANSWERED, LIMITS, PASSAGES, TWO_PARTS, UNANSWERED, Library, ScriptedLLM, run
 from tests.ask.asking import LLAMA, open_llm
-from tests.ollama_server import OllamaServer
 
 QUESTIONS = st.sampled_from([ANSWERED, TWO_PARTS, UNANSWERED, "What is this about?", "?", "Compare BERT and Adam."])
 TEXTS = st.text(max_size=40)
@@ -135,12 +134,6 @@ class Model:
         if not body.get("format"):
             return "draft"
         return "split" if "queries" in body["format"]["properties"] else "grade"
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models=[LLAMA]) as server:
-        yield server
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from tests.ask.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.ask.passages import SAMPLING, TRAINING, Search, hit
 from tests.ask.test_confidence import Names
 from tests.ask.test_missing_things import Words
-from tests.ollama_server import OllamaServer
 
 
 @pytest.fixture
@@ -28,12 +27,6 @@ def llm_at():
 @pytest.fixture
 def llm(server, llm_at):
     return llm_at(server.url)
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models=["llama3.1:8b"]) as running:
-        yield running
 
 
 # -- an LLM that works --------------------------------------------------------------------------------------------

@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.ask.generation import ThoughtFilter, without_thoughts, worded
-from tests.ask.asking import LLAMA, SAID, ask, circuit, open_llm
+from tests.ask.asking import SAID, ask, circuit, open_llm
 from tests.ask.passages import TRAINING, Search
-from tests.ollama_server import OllamaServer
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models=[LLAMA]) as running:
-        yield running
 
 
 @pytest.fixture

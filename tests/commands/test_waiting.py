@@ -4,7 +4,6 @@ import threading
 
 import pytest
 
-from tests.ollama_server import OllamaServer, chat_model
 from tests.screens.emulator import CommandTerminal
 
 CHAT = "llama3.1:8b"
@@ -12,12 +11,6 @@ QUESTION = "How fast do bees fly in fog?"
 ANSWER = "The mean flight speed in fog was 3.7 metres per second (bees.pdf, p.2)."
 QUOTES = "No language model: showing quotes"
 ORDER = "late interaction reranks the passages"
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models={CHAT: chat_model()}) as running:
-        yield running
 
 
 # Choices of models

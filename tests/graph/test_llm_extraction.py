@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,16 +9,9 @@ from ragscience.graph.extraction import ask_for
 from ragscience.graph.graph_records import ENTITY_TYPES, LONGEST_NAME, RELATION_TYPES, EntityMention, Triple
 from tests.ask.asking import open_llm
 from tests.graph.passages import passage
-from tests.ollama_server import OllamaServer, chat_model
 
 TEXT = "FogNet uses a multi-\nhead encoder. FogNets beat the GRU on SkyView data. It was made in Dover."
 MODEL = "llama3.1:8b"
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models={MODEL: chat_model()}) as running:
-        yield running
 
 
 def reply(entities=(), relations=()):

@@ -10,19 +10,12 @@ from ragscience.core.errors import Cancelled
 from ragscience.engine.events import unheard
 from ragscience.engine.question_run import AnnouncedLLM
 from ragscience.models.token_counting import TokenCounter, base_tokens
-from tests.ollama_server import OllamaServer, chat_model
 
 LLAMA = "llama3.1:8b"
 PROSE = (
     "We trained the base model for 100,000 steps on eight GPUs, which took about twelve hours. Table 2 compares the\n"
     "results with earlier work: BLEU rises by 2.0 points, at a fraction of the cost of training (see Section 5.3).\n"
 ) * 12
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models={LLAMA: chat_model()}) as running:
-        yield running
 
 
 # -- counting

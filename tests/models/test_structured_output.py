@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragscience.models.structured_output import ask_structured, json_values
-from tests.ollama_server import OllamaServer
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
 MESSAGES = [("user", "Grade this.")]
@@ -15,12 +14,6 @@ def score_of(value):
     if not isinstance(value, dict) or not isinstance(value.get("score"), int | float):
         raise ValueError('there is no number called "score"')
     return value["score"]
-
-
-@pytest.fixture
-def server():
-    with OllamaServer(models=["llama3.1:8b"]) as server:
-        yield server
 
 
 @pytest.fixture

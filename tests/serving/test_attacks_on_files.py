@@ -161,7 +161,8 @@ def test_pdfs_that_cannot_be_read_end_as_failures(client, home, tmp_path, kind):
     }[kind]
     job = finished(client, sent(client, f"{kind}.pdf", content).json())
     assert job["state"] == "failed"
-    assert job["failures"][0]["detail"]
+    assert all(job["failures"][0][field] for field in ("detail", "reason", "fix"))
+    assert (job["failures"][0]["reason"] == "encrypted") == (kind == "encrypted")
     for new in set(files_of(home)) - set(before):
         (home / new).unlink()
 
