@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event as Flag
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ragscience.cli.output import PROSE, WordStream, console
 from ragscience.cli.running import SOME_FAILED, say
@@ -18,8 +18,10 @@ from ragscience.cli.status_line import STATUS, first_interrupt
 from ragscience.core.paper_records import counted_places
 from ragscience.core.records import Step
 from ragscience.engine import events
-from ragscience.engine.places import Cite
 from ragscience.engine.printable import counted, one_line, plain, rounded_time, shortened
+
+if TYPE_CHECKING:
+    from ragscience.engine.places import Cite
 
 # The steps of the agent
 

@@ -9,7 +9,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.route_records import RouteContext, Routed
@@ -25,10 +28,6 @@ from ragscience.engine.requests import AskRequest, SearchRequest, check_filters,
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.search.profiles import passages_wanted
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -263,8 +262,6 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
 
 def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedded model is not installed."""
-    import numpy as np
-
     from ragscience.ask.intents import probabilities, weights
     from ragscience.models.model_protocols import TokenEmbedder
 
@@ -279,8 +276,6 @@ def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
 
 def _query_vector(run: QuestionRun, text: str) -> NDArray[np.float32]:
     """[dimension] of a text that is searched for; empty where the embedder is not there."""
-    import numpy as np
-
     try:
         return np.asarray(run.embedder.embed_query(text), np.float32)
     except ModelProblem:

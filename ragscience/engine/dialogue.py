@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.ask.conversation import state_after
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Paper, StoredChunk, Turn
+from ragscience.core.settings import Settings
 from ragscience.core.tokenizing import counted
 from ragscience.engine.places import holds
+from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest
 from ragscience.library.atomic_files import disk_errors
 from ragscience.library.history import History, KeptAnswer, check_name
 from ragscience.library.history_database import AUDIT_SCHEMA_VERSION, of_answer, place_of, plain, without_credentials
+from ragscience.library.store import Home, Store
 from ragscience.search.names import PaperNames
-
-if TYPE_CHECKING:
-    from ragscience.core.settings import Settings
-    from ragscience.engine.question_run import QuestionRun
-    from ragscience.library.store import Home, Store
-
 
 HISTORY_TURNS = 6
 """Earlier turns by which a follow-up is understood; the older ones are seldom meant, and cost prompt."""

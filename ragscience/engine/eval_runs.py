@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError, UsageError
-from ragscience.core.records import Filters
-from ragscience.core.settings import changed_settings
+from ragscience.core.records import EmbedderIdentity, Filters
+from ragscience.core.settings import Settings, changed_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.asking import ask
 from ragscience.engine.events import (
@@ -28,7 +28,7 @@ from ragscience.engine.events import (
 )
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
-from ragscience.engine.shared_parts import EMBEDDED, open_store, paper_files
+from ragscience.engine.shared_parts import EMBEDDED, SharedParts, open_store, paper_files
 from ragscience.evaluation.answer_metrics import measure
 from ragscience.evaluation.eval_report import Evaluation, Outcome, cost_of
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
@@ -40,10 +40,7 @@ from ragscience.upkeep.machine_checks import Given, guarded
 from ragscience.upkeep.machine_checks import worst as worst
 
 if TYPE_CHECKING:
-    from ragscience.core.records import EmbedderIdentity
-    from ragscience.core.settings import Settings
     from ragscience.engine.model_pool import ModelPool
-    from ragscience.engine.shared_parts import SharedParts
     from ragscience.library.store import Home
 
 WAYS = ("ask", "agent", "corrective", "graph")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from ragscience.core.errors import FileProblem, NothingFound, RagScienceError, SourceError, UsageError
 from ragscience.core.paper_records import formats_read
 from ragscience.core.records import Metadata, Paper
+from ragscience.core.settings import Settings
 from ragscience.core.tokenizing import counted
 from ragscience.engine.events import (
     FetchedPaper,
@@ -27,7 +27,7 @@ from ragscience.engine.events import (
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import SharedParts, open_store, refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
-from ragscience.library.store import Store, known_files
+from ragscience.library.store import Home, Store, known_files
 from ragscience.reading.other_formats import formulas_of, read_other
 from ragscience.sources.allowed_addresses import NetworkRules
 from ragscience.sources.arxiv import (
@@ -44,11 +44,6 @@ from ragscience.sources.arxiv import (
 )
 from ragscience.sources.downloads import Known, Shelf, fetch, once
 from ragscience.sources.http_client import HttpClient
-
-if TYPE_CHECKING:
-    from ragscience.core.settings import Settings
-    from ragscience.library.store import Home
-
 
 _PAGE = 32 << 20
 """Bytes of a paper's HTML without its pictures, at most."""

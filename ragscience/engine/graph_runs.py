@@ -8,21 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Paper, PathStep, title_of
 from ragscience.engine.events import ModelChosen, OnEvent, PassagesRead, unheard
+from ragscience.engine.shared_parts import SharedParts
 from ragscience.graph import graph_exchange, traversal
 from ragscience.graph.citing import Citations
+from ragscience.graph.extraction import Report, extract_by_llm, extract_locally
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES
 from ragscience.graph.graph_records import Entity as Entity
 from ragscience.graph.graph_records import Relation as Relation
 from ragscience.graph.graph_search import keys_named
+from ragscience.graph.map_html import ServedMap as ServedMap
+from ragscience.graph.map_html import check_target, file_link, map_page, served_page
 from ragscience.graph.paper_map import (
     PAPER,
     MapDrawing,
@@ -33,11 +37,6 @@ from ragscience.graph.paper_map import (
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_paper
-
-if TYPE_CHECKING:
-    from ragscience.engine.shared_parts import SharedParts
-    from ragscience.graph.extraction import Report
-    from ragscience.graph.map_html import ServedMap as ServedMap
 
 HOPS = 2
 """Steps around an entity that are shown (the graph guide)."""
@@ -95,8 +94,6 @@ class LibraryGraph:
 
         Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
         """
-        from ragscience.graph.extraction import extract_locally
-
         settings = self._shared.settings
         types = tuple(dict.fromkeys((*(settings.graph_entity_types or ENTITY_TYPES), *request.types)))
         with self._shared.writing() as library:
@@ -111,8 +108,6 @@ class LibraryGraph:
         return GraphBuild(report, len(graph), graph.relation_count, stated)
 
     def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, on_event: OnEvent) -> Report:
-        from ragscience.graph.extraction import extract_by_llm
-
         settings = self._shared.settings
         choice = self._shared.models.llm_choice(settings, "llm")
         llm = choice.model
@@ -260,8 +255,6 @@ class LibraryGraph:
 
         Raises NothingFound for an empty library, UsageError for a file that is not a map, unless with `force`.
         """
-        from ragscience.graph.map_html import check_target, file_link, map_page
-
         if target.suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"The map is an HTML file, not {target.name!r}.", "Write: python query.py map map.html")
         check_target(target, force=force)
@@ -276,8 +269,6 @@ class LibraryGraph:
 
     def served_map(self) -> ServedMap:
         """The map, drawn once for each state of the library. Raises NothingFound for an empty library."""
-        from ragscience.graph.map_html import served_page
-
         with self._drawing, self._library():
             if self._served is None or self._served.state != self.state():
                 drawing, papers = self._drawn()

@@ -6,30 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import has_pages
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import some_of
-from ragscience.engine.events import IngestResult, OnEvent, PaperRemoved, Warned, unheard
-from ragscience.engine.fetch_runs import FetchRun, client_of, html_formulas
+from ragscience.engine.events import FetchRequest, FetchResult, IngestResult, OnEvent, PaperRemoved, Warned, unheard
+from ragscience.engine.fetch_runs import Choose, FetchRun, client_of, html_formulas
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.reread_runs import ASKED, Part, RereadRun, put_aside_if_damaged
 from ragscience.engine.shared_parts import SharedParts, refuse_papers_in
 from ragscience.engine.watch_runs import WatchRun
 from ragscience.library.seen_files import note_removed
-from ragscience.library.similarity import near_duplicates, without_older
+from ragscience.library.similarity import Duplicate, near_duplicates, without_older
+from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_papers
 from ragscience.sources.bib_reading import read_bib
 from ragscience.sources.zotero import narrowed, read_zotero
 from ragscience.sources.zotero_folder import data_folder
-
-if TYPE_CHECKING:
-    from ragscience.engine.events import FetchRequest, FetchResult
-    from ragscience.engine.fetch_runs import Choose
-    from ragscience.library.similarity import Duplicate
-    from ragscience.library.store import Store
 
 
 class Ingest:

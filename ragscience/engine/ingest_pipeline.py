@@ -10,28 +10,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event as Flag
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Document, Paper
-from ragscience.engine.events import PaperFailed, PaperStored, PlanMade, Progressed, unheard
+from ragscience.engine.events import OnEvent, PaperFailed, PaperStored, PlanMade, Progressed, unheard
 from ragscience.engine.printable import one_line, rounded_time
 from ragscience.library.ingestion import LOCAL, Failure, FileState, IngestPlan, LocalFiles
 from ragscience.library.paper_task import EmbeddedPaper, TaskOptions, Vectors, embed_texts, prepare
 from ragscience.library.store import NewPaper, Store, text_hash
 from ragscience.models.maxsim import MOST_TOKEN_BYTES
+from ragscience.models.model_protocols import Embedder, TokenEmbedder
 from ragscience.reading.worker_pool import ReadingProgress
 from ragscience.search.names import PaperNames
-
-if TYPE_CHECKING:
-    from threading import Event as Flag
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.engine.events import OnEvent
-    from ragscience.models.model_protocols import Embedder, TokenEmbedder
-
 
 _ENOUGH_SECONDS = 5.0
 """A remaining time is given once a run has lasted so long."""
@@ -183,8 +177,6 @@ class Pipeline:
         self, path: Path, texts: Sequence[str], ready: Vectors
     ) -> tuple[NDArray[np.float32], dict[bytes, NDArray[np.uint8]]]:
         """The vectors of the texts, shape (len(texts), dimension): the library's, a worker's, or made now."""
-        import numpy as np
-
         order = [text_hash(text) for text in texts]
         known = self.library.vectors.by_hash(order)
         done = sum(key in known for key in order)

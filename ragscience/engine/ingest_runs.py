@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event as Flag
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Paper
@@ -23,25 +23,18 @@ from ragscience.engine.events import (
     Warned,
 )
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
-from ragscience.engine.shared_parts import paper_files, require_some_left
+from ragscience.engine.shared_parts import SharedParts, paper_files, require_some_left
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
 from ragscience.library.seen_files import SkippedFiles
 from ragscience.library.similarity import near_duplicates
-from ragscience.library.store import known_files, require_identity, text_hash
+from ragscience.library.store import Store, known_files, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH
+from ragscience.models.model_protocols import Embedder, TokenEmbedder
 from ragscience.reading.chunking import load_splitter
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS
 from ragscience.reading.worker_pool import ReadingPool
-
-if TYPE_CHECKING:
-    from threading import Event as Flag
-
-    from ragscience.engine.shared_parts import SharedParts
-    from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Embedder, TokenEmbedder
-
 
 _MOST_DUPLICATES = 20
 """Papers that a run names as being there twice; it counts the others."""

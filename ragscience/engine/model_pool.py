@@ -8,7 +8,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ragscience.core.errors import ModelProblem
-from ragscience.core.settings import ENV_PREFIX, changed_settings, server_key
+from ragscience.core.settings import ENV_PREFIX, Settings, changed_settings, server_key
 from ragscience.engine.requests import NO_LLM, SearchRequest
 from ragscience.models.model_choice import (
     ModelChoice,
@@ -19,7 +19,7 @@ from ragscience.models.model_choice import (
     choose_reranker,
     row,
 )
-from ragscience.models.model_protocols import TokenEmbedder
+from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
 from ragscience.search.reranking import token_matches
 
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from ragscience.ask.extractive import Matcher
     from ragscience.ask.unit_scores import Reader
     from ragscience.core.records import EmbedderIdentity, Profile
-    from ragscience.core.settings import Settings
     from ragscience.library.store import Store
     from ragscience.models.llm_reranker import LLMReranker
     from ragscience.models.minilm import MiniLM
-    from ragscience.models.model_protocols import ChatModel, Embedder, Reranker
     from ragscience.models.served_llm import ServedLLM
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from ragscience.core.paper_records import PLACE, has_pages, note_text, place_lab
 from ragscience.core.records import NOTE, Mark, Paper, title_of
 from ragscience.engine.managed_notes import NoteDamaged, Value, ids_in, new_note, rewritten
 from ragscience.engine.printable import one_line, write_out
-from ragscience.engine.saved_answers import as_markdown, line_of, quoted
+from ragscience.engine.saved_answers import Conversation, KeptAnswer, as_markdown, line_of, quoted
 from ragscience.graph.citing import Citations
 from ragscience.library.atomic_files import disk_errors
 from ragscience.sources.bib_entries import citation_keys
@@ -25,7 +25,6 @@ from ragscience.sources.bib_entries import citation_keys
 if TYPE_CHECKING:
     from ragscience.engine.library_engine import Engine
     from ragscience.engine.places import Source
-    from ragscience.engine.saved_answers import Conversation, KeptAnswer
 
 _PAPERS, _CONVERSATIONS = "papers", "conversations"
 """The folders of the notes."""

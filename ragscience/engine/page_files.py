@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, LibraryBusy, NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import has_pages, place_label
-from ragscience.core.records import Citation
+from ragscience.core.records import Citation, PageShape, Paper
 from ragscience.core.tokenizing import counted
 from ragscience.engine.printable import plain
 from ragscience.library.atomic_files import check_place, disk_errors, has_mark, write_atomically
@@ -19,9 +18,6 @@ from ragscience.library.ingestion import LOCAL, LocalFiles, file_state
 from ragscience.library.paper_rows import short_names
 from ragscience.reading.pdf_file import Highlight, MarkedPage
 from ragscience.reading.reader_process import KeptReader
-
-if TYPE_CHECKING:
-    from ragscience.core.records import PageShape, Paper
 
 _MOST_WAITING = 8
 """Requests at once, the one that is drawn among them; more are refused."""

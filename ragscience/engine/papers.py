@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import counted_places, has_pages, sure_authors, sure_year
@@ -16,19 +16,14 @@ from ragscience.core.tokenizing import joined_lines
 from ragscience.engine.events import OnEvent, Progressed, Warned, unheard
 from ragscience.engine.places import Cite, Surroundings, cited_label, surroundings
 from ragscience.engine.shared_parts import SharedParts
-from ragscience.library.seen_files import SkippedFiles
-from ragscience.library.similarity import near_duplicates
-from ragscience.library.store import known_files
+from ragscience.library.seen_files import SkippedFile, SkippedFiles
+from ragscience.library.similarity import Duplicate, near_duplicates
+from ragscience.library.store import Store, known_files
 from ragscience.search.names import PaperNames
 from ragscience.search.names_of_paper import PaperName
 from ragscience.search.paper_lookup import find_paper, find_papers, papers_matching
 from ragscience.sources.bib_entries import citation_keys, entries_cited, entries_of, person_of
 from ragscience.sources.bib_formats import as_bibtex, as_csl
-
-if TYPE_CHECKING:
-    from ragscience.library.seen_files import SkippedFile
-    from ragscience.library.similarity import Duplicate
-    from ragscience.library.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.paper_records import page_label, place_label, sure_authors, sure_year
-from ragscience.core.records import Answer, Citation, StoredChunk, title_of
+from ragscience.core.records import Answer, Citation, Paper, StoredChunk, title_of
 from ragscience.engine.printable import plain
 from ragscience.library.store import Store
 from ragscience.reading.author_names import last_name
-
-if TYPE_CHECKING:
-    from ragscience.core.records import Paper
 
 _LEAVES_OUT = re.compile(r"(?:(?<!\s)\s++)?+(?:\[…\]|\[\.\.\.\]|…)\s*+")
 """Marks the words that a quote leaves out."""

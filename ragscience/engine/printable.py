@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from ragscience.core import LICENCE, __version__
@@ -26,9 +26,7 @@ from ragscience.core.tokenizing import some_of as some_of
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.atomic_files import Home, check_place, disk_errors, write_atomically
 from ragscience.library.database import SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from ragscience.library.history import Conversation, KeptAnswer
+from ragscience.library.history_database import Conversation, KeptAnswer
 
 _NEW_LINES = re.compile("[\v\f\x85\u2028\u2029]")
 _ESCAPES = re.compile("[\x1b\x9b]")

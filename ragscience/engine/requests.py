@@ -7,15 +7,13 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import PASSAGE_KINDS, Filters, Turn
 from ragscience.library.filter_selection import did_you_mean, fold, is_in_section, papers_fitting
+from ragscience.library.store import Store
 from ragscience.search.paper_lookup import papers_matching
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
 
 _YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
 _FIRST, _LAST = 1, 9999

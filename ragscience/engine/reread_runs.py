@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.records import Metadata, Paper
@@ -26,18 +29,20 @@ from ragscience.library.ingestion import (
 )
 from ragscience.library.paper_rows import ONLY_FROM_OUTSIDE, FileSource
 from ragscience.library.seen_files import removed
-from ragscience.library.store import DamagedDatabase, damage_of, known_files, put_aside, require_identity, text_hash
+from ragscience.library.store import (
+    DamagedDatabase,
+    Home,
+    damage_of,
+    known_files,
+    put_aside,
+    require_identity,
+    text_hash,
+)
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
+from ragscience.models.model_protocols import Embedder
 from ragscience.search.paper_lookup import find_papers
 from ragscience.sources.bib_reading import BibFile, joined
 from ragscience.sources.zotero import Attachment, ZoteroLibrary
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.library.store import Home
-    from ragscience.models.model_protocols import Embedder
 
 Part = Literal["embeddings", "indexes"]
 """What alone is made again; with either come the token vectors that are missing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import place_label
@@ -14,11 +14,9 @@ from ragscience.core.sentences import formulas_named
 from ragscience.engine.events import Warned
 from ragscience.engine.places import Cite, Source, cited_by, sources_of
 from ragscience.engine.printable import plain
+from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.history import Conversation, History, KeptAnswer
 from ragscience.library.history_database import AUDIT_SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from ragscience.engine.shared_parts import SharedParts
 
 __all__ = ["AUDIT_SCHEMA_VERSION", "Conversation", "KeptAnswer", "SavedAnswers"]
 

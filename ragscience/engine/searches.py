@@ -13,7 +13,7 @@ from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
-from ragscience.engine.requests import described
+from ragscience.engine.requests import AskRequest, described
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.names import LEAST_SURE, PaperNames
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext
     from ragscience.agent.tools import ToolsUsed
     from ragscience.engine.question_run import QuestionRun
-    from ragscience.engine.requests import AskRequest
     from ragscience.models.served_llm import ServedLLM
 
 

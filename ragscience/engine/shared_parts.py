@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import BoundedSemaphore, RLock
@@ -19,8 +19,6 @@ from ragscience.library.store import Home, Library, Store
 from ragscience.models.bert_session import available_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from ragscience.ask.answer_context import Circuit
     from ragscience.core.records import Paper
     from ragscience.engine.model_pool import ModelPool

@@ -8,18 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryBusy, RagScienceError, UsageError
-from ragscience.engine.events import Noted, OnEvent, PaperFailed
+from ragscience.engine.events import Event, Noted, OnEvent, PaperFailed
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import SharedParts, open_store, paper_files
 from ragscience.library.ingestion import LocalFiles, make_plan
 from ragscience.library.seen_files import LOOK_SECONDS, SETTLE_SECONDS, Folder, FolderState, Work, looks_whole
-
-if TYPE_CHECKING:
-    from ragscience.engine.events import Event
-
 
 BUSY_SECONDS = 1.0
 """Pause before the next try while another process writes the library, or the folder is gone."""

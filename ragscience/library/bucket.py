@@ -16,16 +16,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.errors import FileProblem, RagScienceError, SourceError, missing_package
 from ragscience.core.paper_records import formats_read
-from ragscience.library.atomic_files import disk_errors, read_checked_json, write_checked_json
+from ragscience.library.atomic_files import Home, disk_errors, read_checked_json, write_checked_json
 from ragscience.library.ingestion import FileState, FoundFiles, LocalFiles, file_state
-
-if TYPE_CHECKING:
-    from ragscience.library.atomic_files import Home
-
 
 _DOWNLOADS = 3
 """How often an object is downloaded that does not come whole; other requests are botocore's to try again."""

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.serialization import storable
@@ -28,9 +28,7 @@ from ragscience.library.sealed_rows import (
     write_state,
 )
 from ragscience.library.snapshots import Snapshot, read_listing
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Codes, Matrix
+from ragscience.library.top_scores import Codes, Matrix
 
 T = TypeVar("T")
 _BATCH = 4096

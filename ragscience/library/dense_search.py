@@ -5,18 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from threading import RLock
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.library.atomic_files import Home, disk_errors
 from ragscience.library.changes import SqlDatabase
+from ragscience.library.dense_index import DenseIndex, describe, exact_scores, is_whole
 from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
 from ragscience.library.snapshots import Database, Snapshot
-
-if TYPE_CHECKING:
-    from ragscience.library.dense_index import DenseIndex
-    from ragscience.library.top_scores import Ids, Matrix, Ranked, Scores
-
+from ragscience.library.top_scores import Ids, Matrix, Ranked, Scores, nothing, places
 
 _KEPT = 3
 """Versions whose indexes stay in memory: threads that began before a change still search the older one."""
@@ -40,11 +38,6 @@ class DenseSearch(ABC):
 
         Raises LibraryUnavailable for a vector of another dimension.
         """
-        import numpy as np
-
-        from ragscience.library.dense_index import exact_scores
-        from ragscience.library.top_scores import places
-
         wanted = np.asarray(ids, np.int64)
         scores = np.zeros(wanted.size, np.float64)
         with self._read.now() as at:
@@ -74,8 +67,6 @@ class Dense(DenseSearch):
 
         `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
         """
-        from ragscience.library.top_scores import nothing
-
         with self._database.now() as at:
             if not at.state.dimension:
                 return nothing()
@@ -87,8 +78,6 @@ class Dense(DenseSearch):
 
         Of a library in which damage was seen nothing is saved.
         """
-        from ragscience.library.dense_index import DenseIndex
-
         with self._database.now() as at, disk_errors(self._home.vectorstore):
             if not at.state.dimension or at.damage.loses_passages:
                 return
@@ -99,8 +88,6 @@ class Dense(DenseSearch):
 
     def is_stale(self) -> bool:
         """Whether the index on disk is missing, well behind the library or not what was written; reads all of it."""
-        from ragscience.library.dense_index import DenseIndex, is_whole
-
         with self._database.now() as at:
             if not at.state.chunks:
                 return False
@@ -109,8 +96,6 @@ class Dense(DenseSearch):
 
     def info(self) -> DenseIndexInfo | None:
         """The record of the index on disk; None if there is no usable one."""
-        from ragscience.library.dense_index import describe
-
         with self._database.now() as at:
             return describe(self._home.faiss, at.state)
 
@@ -119,8 +104,6 @@ class Dense(DenseSearch):
         found = self._made.get(at.state)
         if found is not None:
             return found
-        from ragscience.library.dense_index import DenseIndex
-
         with self._making:
             found = self._made.get(at.state)
             if found is None:

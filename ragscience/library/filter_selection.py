@@ -9,17 +9,14 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import ASKED_KINDS, Filters, Paper, title_of
 from ragscience.core.serialization import slashed
 from ragscience.library.snapshots import Database, Snapshot
-
-if TYPE_CHECKING:
-    from ragscience.core.records import Paper
-    from ragscience.library.top_scores import Ids
-
+from ragscience.library.top_scores import Ids
 
 _ALIKE = 75.0
 """The least likeness of a suggested name, 0 to 100."""
@@ -169,8 +166,6 @@ def _select(at: Snapshot, filters: Filters) -> Ids | None:
 
 def _by_passage(at: Snapshot, filters: Filters, paper_ids: Collection[int], kinds: set[str]) -> Ids:
     """The filters that need a look at each passage: pages, kinds (folded), sections; within the papers."""
-    import numpy as np
-
     first, last = filters.pages or (0, 0)
     parts = [fold(part) for part in filters.sections]
     fits: dict[str, bool] = {}

@@ -11,17 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, install_line
 from ragscience.core.paper_records import FORMATS, formats_read
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted, some_of
-from ragscience.library.store import known_files
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store, known_files
 
 _PDF = ".pdf"
 _OTHER_FORMATS = frozenset(

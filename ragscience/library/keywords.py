@@ -18,16 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.sealed_rows import REBUILD_INDEXES, read_state
 from ragscience.library.snapshots import Database, Snapshot
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids, Ranked, Scores
-
+from ragscience.library.top_scores import Ids, Ranked, Scores, best_first, nothing, places, shared
 
 _ROWS_COUNTED = 8_000
 """Passages that have the terms of a question, each term's added, up to which all of them are scored: about 30 ms."""
@@ -92,24 +90,18 @@ def bm25(terms: Sequence[str], passages: Sequence[Sequence[str]], known: Frequen
 
 def scores_of(terms: Sequence[str], counts: Scores, norms: Scores, known: Frequencies) -> Scores:
     """The scores, shape (passages,), from the counts, shape (terms, passages), and the norms, shape (passages,)."""
-    import numpy as np
-
     idf = np.array([known.idf(term) for term in terms], np.float64)
     return np.asarray((idf[:, np.newaxis] * counts * (K1 + 1) / (counts + norms)).sum(axis=0))
 
 
 def counts_in(terms: Sequence[str], passages: Sequence[Sequence[str]]) -> Scores:
     """How often each term occurs in each passage, shape (terms, passages)."""
-    import numpy as np
-
     found = [Counter(passage) for passage in passages]
     return np.array([[one[term] for one in found] for term in terms], np.float64).reshape(len(terms), len(found))
 
 
 def norms_of(lengths: Sequence[int], known: Frequencies) -> Scores:
     """`k1 * (1 - b + b * length / mean length)` of passages of so many terms, shape (passages,)."""
-    import numpy as np
-
     relative = np.array(lengths, np.float64) / max(known.mean_terms, 1e-9)
     return np.asarray(K1 * (1 - B + B * relative), np.float64)
 
@@ -126,10 +118,6 @@ class Keywords:
 
         `allowed` are ids, ascending; None: all. Raises LibraryDamaged.
         """
-        import numpy as np
-
-        from ragscience.library.top_scores import best_first, nothing
-
         terms = tokenize(text)
         with self._database.now() as at:
             if not terms or k <= 0:
@@ -152,10 +140,6 @@ class Keywords:
 
     def having(self, terms: Sequence[str], allowed: Ids | None) -> Ids:
         """The ids of the passages that have all of the terms, ascending; `allowed` as for `search`."""
-        import numpy as np
-
-        from ragscience.library.top_scores import shared
-
         with self._database.now() as at:
             if not terms:
                 return np.empty(0, np.int64)
@@ -181,10 +165,6 @@ class Keywords:
 
     def _all_scored(self, at: Snapshot, terms: Sequence[str], known: Frequencies, usable: Ids) -> Ranked:
         """(ids, ascending; scores) of all usable passages that have any of the terms."""
-        import numpy as np
-
-        from ragscience.library.top_scores import places, shared
-
         with self._intact(at):
             at.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, keywords, instance)")
             query = "SELECT json_group_array(doc) FROM temp.places WHERE term = ?"
@@ -202,10 +182,6 @@ class Keywords:
 
     def _best(self, at: Snapshot, terms: Sequence[str], k: int, ids: Ids) -> list[int]:
         """The `k` best passages of `ids` by these terms, as FTS5 scores them."""
-        import numpy as np
-
-        from ragscience.library.top_scores import places
-
         span = _span(ids) if ids.size else (1, 0)
         query = (
             "SELECT rowid FROM keywords WHERE keywords MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rank, rowid LIMIT ?"

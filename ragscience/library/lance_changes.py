@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.records import searched_text
 from ragscience.core.serialization import storable
@@ -24,10 +24,7 @@ from ragscience.library.lance_snapshots import (
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import PaperRow
 from ragscience.library.sealed_rows import LanceState
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Codes, Matrix
-
+from ragscience.library.top_scores import Codes, Matrix
 
 READABLE = timedelta(hours=1)
 """How long a version can still be read after the next one was committed."""

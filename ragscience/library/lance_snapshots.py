@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from ragscience.core.errors import (
     DiskProblem,
@@ -25,10 +27,7 @@ from ragscience.library.keywords import mean_idf_of
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 from ragscience.library.snapshots import Snapshot
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids, Matrix, Stored
-
+from ragscience.library.top_scores import Ids, Matrix, Stored
 
 _SCHEMAS = {
     # One row: all that the library says of itself, and which versions of the other tables belong together.
@@ -104,7 +103,6 @@ def _schema(role: str, dimension: int) -> Any:
 
 def as_table(role: str, columns: Mapping[str, Sequence[Any] | Matrix]) -> Any:
     """An Arrow table; a column of vectors has shape (rows, dimension), float32."""
-    import numpy as np
     import pyarrow as pa
 
     dimension = int(columns["vector"].shape[1]) if "vector" in columns else 0  # type: ignore[union-attr]
@@ -121,8 +119,6 @@ def as_table(role: str, columns: Mapping[str, Sequence[Any] | Matrix]) -> Any:
 
 def vector_rows(found: Any, dimension: int) -> Matrix:
     """The column of vectors of an Arrow table, shape (rows, dimension), float32."""
-    import numpy as np
-
     if not found.num_rows:
         return np.empty((0, dimension), np.float32)
     rows: Matrix = found["vector"].combine_chunks().flatten().to_numpy().reshape(-1, dimension)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.database import listed_files
+from ragscience.library.dense_index import exact_scores
 from ragscience.library.dense_search import DenseSearch, require_dimension
 from ragscience.library.keywords import Frequencies, Keywords, bm25
 from ragscience.library.lance_changes import LanceChange
@@ -18,10 +21,7 @@ from ragscience.library.lance_database import LanceDatabase
 from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_errors
 from ragscience.library.store import DamagedDatabase, free_name
 from ragscience.library.store_protocol import Store
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids, Matrix, Ranked
-
+from ragscience.library.top_scores import Ids, Matrix, Ranked, best_first, nothing, places, shared
 
 _FEW = 2000
 """A filter that leaves at most this many passages is a condition of the search; more are left out of what it finds."""
@@ -42,9 +42,6 @@ class LanceDense(DenseSearch):
 
     def search(self, vector: Matrix, k: int, allowed: Ids | None) -> Ranked:
         """As `DenseSearch.search`."""
-        from ragscience.library.dense_index import exact_scores
-        from ragscience.library.top_scores import best_first, nothing
-
         with self._lance.now() as at:
             if not at.state.dimension or not at.state.chunks or k <= 0:
                 return nothing()
@@ -63,8 +60,6 @@ class LanceDense(DenseSearch):
 
 def _among_allowed(at: LanceSnapshot, find: Callable[[int], Ids], k: int, allowed: Ids | None) -> Ids:
     """What `find` gives for a limit, of the allowed passages: at least `k`, or all that there are."""
-    from ragscience.library.top_scores import places
-
     limit = 2 * k + _MORE
     while True:
         with lance_errors(at.uri):
@@ -86,10 +81,6 @@ class LanceKeywords(Keywords):
 
     def search(self, text: str, k: int, allowed: Ids | None) -> Ranked:
         """As `Keywords.search`: Lance chooses the candidates, which are scored as in SQLite."""
-        import numpy as np
-
-        from ragscience.library.top_scores import best_first, nothing
-
         terms = tokenize(text)
         with self._lance.now() as at:
             if not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
@@ -111,10 +102,6 @@ class LanceKeywords(Keywords):
 
     def having(self, terms: Sequence[str], allowed: Ids | None) -> Ids:
         """As `Keywords.having`."""
-        import numpy as np
-
-        from ragscience.library.top_scores import shared
-
         with self._lance.now() as at:
             if not terms or not at.state.chunks:
                 return np.empty(0, np.int64)

@@ -11,15 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from ragscience.core.records import Document, Mark, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import slashed, storable
+from ragscience.library.top_scores import Ids
 from ragscience.reading.other_formats import with_formulas
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids
-
 
 CHUNK_FIELDS = (
     "ordinal", "text", "start", "end", "page_start", "page_end", "section", "kind", "page_breaks", "header"
@@ -282,8 +281,6 @@ def _between_left_out(row: PaperRow) -> Iterator[tuple[int, int]]:
 
 def _ranges(spans: Iterable[tuple[int, int]]) -> Ids:
     """The numbers of ranges given by (first, count), one after the other, int64."""
-    import numpy as np
-
     first, count = np.array([*spans], np.int64).reshape(-1, 2).T
     before = np.cumsum(count) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()), dtype=np.int64)

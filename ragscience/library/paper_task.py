@@ -12,23 +12,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragscience.core import __version__
 from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Chunk, Document
 from ragscience.library.paper_contents import text_hash
 from ragscience.library.paper_rows import FileSource, merged
+from ragscience.library.top_scores import Codes, Matrix
 from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
+from ragscience.models.model_protocols import Embedder, TokenEmbedder
 from ragscience.reading import READING_VERSION
 from ragscience.reading.chunking import chunk_document, chunker_identity, with_notes
 from ragscience.reading.worker_pool import ReadingPool
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Codes, Matrix
-    from ragscience.models.model_protocols import Embedder, TokenEmbedder
-
 
 _DECIDING = ("pymupdf", "onnxruntime", "tokenizers")
 """Packages whose version decides the text of a page, or the bits of a vector."""

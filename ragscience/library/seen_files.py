@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem
 from ragscience.core.paper_records import has_pages
@@ -21,10 +20,6 @@ from ragscience.library.atomic_files import Home, disk_errors, read_checked_json
 from ragscience.library.ingestion import Failure, FileState, IngestPlan, find_pdfs, other_format
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.store_protocol import Store
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
 
 _REMOVED = "removed"
 _PASSING = frozenset({"changed", "missing", "other-format", "no-model", "network", "cache-size", "worker-failed"})

@@ -16,16 +16,12 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.records import Metadata
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.library.top_scores import Scores
-
+from ragscience.library.top_scores import Scores
 
 SHINGLE_WORDS = 5
 SKETCH_SIZE = 256
@@ -111,8 +107,6 @@ class Duplicate:
 
 def fingerprint_of(paper: str, text: str, metadata: Metadata, modified_ns: int) -> Fingerprint:
     """The fingerprint of a paper with this text; time grows with the text, about 5 ms for 1,000 words."""
-    import numpy as np
-
     words = _WORD.findall(unicodedata.normalize("NFKC", _BROKEN_WORD.sub("", text)).casefold())
     hashes = {_hash(" ".join(words[start : start + SHINGLE_WORDS])) for start in range(len(words) - SHINGLE_WORDS + 1)}
     known = _ARXIV.fullmatch(metadata.arxiv_id)
@@ -137,8 +131,6 @@ def overlaps(papers: Sequence[Fingerprint], pairs: Sequence[tuple[int, int]]) ->
     The resemblance r of two sets is the share of the smallest hashes of their union that both have; they have
     r / (1 + r) of the sum of their sizes in common.
     """
-    import numpy as np
-
     found = np.zeros(len(pairs))
     for at, (one, other) in enumerate((papers[first], papers[second]) for first, second in pairs):
         hashes, counts = np.unique(np.concatenate([one.sketch, other.sketch]), return_counts=True)
@@ -199,8 +191,6 @@ def _sharing_text(papers: Sequence[Fingerprint], named: set[int]) -> set[tuple[i
 
     Only hashes that one of the `named` has are looked at.
     """
-    import numpy as np
-
     long = [place for place, paper in enumerate(papers) if paper.shingles >= _ENOUGH_SHINGLES]
     sizes = np.array([len(papers[place].sketch) for place in long], np.int64)
     hashes = np.concatenate([np.empty(0, np.uint64), *(papers[place].sketch for place in long)])

@@ -7,15 +7,15 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from ragscience.core.errors import LibraryDamaged, RagScienceError
 from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
 from ragscience.library.paper_rows import FileSource, Listing, Outline, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State, checksum_of, opened
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids, Matrix, Stored
+from ragscience.library.top_scores import Ids, Matrix, Stored, marked, shared
 
 T = TypeVar("T")
 _HASHES = 4096
@@ -108,8 +108,6 @@ class Snapshot:
 
         Raises RagScienceError where one has another dimension.
         """
-        import numpy as np
-
         query = (
             "SELECT chunk_id, text_hash, row FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
             " ORDER BY chunk_id"
@@ -126,8 +124,6 @@ class Snapshot:
 
     def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, Matrix]:
         """The intact vectors of texts, by their hashes."""
-        import numpy as np
-
         found: dict[bytes, Matrix] = {}
         for first in range(0, len(hashes), _HASHES):
             some = hashes[first : first + _HASHES]
@@ -219,10 +215,6 @@ class Snapshot:
 
         Raises RagScienceError where a vector has another dimension.
         """
-        import numpy as np
-
-        from ragscience.library.top_scores import marked, shared
-
         wanted = self.listing.chunk_ids
         if ids is not None:
             wanted = shared(wanted, np.unique(np.asarray(ids, np.int64)))

@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import numpy as np
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.core.records import LOST_PAGE, NOTE, REPAIRED_FILE, EmbedderIdentity, Paper, StoredChunk
@@ -27,9 +29,7 @@ from ragscience.library.sealed_rows import State, described, rebuilds
 from ragscience.library.similarity import Fingerprint, fingerprint_of
 from ragscience.library.snapshots import Database, T
 from ragscience.library.tables import GraphTable, SourcesTable, Tokens, Vectors, check_vectors, write_ledger
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Ids, Scores
+from ragscience.library.top_scores import Ids, Scores
 
 _CONTENTS_KEPT = 32
 """Papers whose pages stay in memory: an answer quotes some of a dozen."""
@@ -182,8 +182,6 @@ class Store(Closing):
 
     def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
         """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
-        import numpy as np
-
         found = []
         with self._database.now() as at:
             papers = self.papers(ids)
@@ -340,8 +338,6 @@ class TermCounts:
 
 def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Scores:
     """The BM25 score of each passage of `ids` for `text`, float64, shape (len(ids),); 0 where no word of it matches."""
-    import numpy as np
-
     terms = tokenize(text)
     if not terms or not len(ids):
         return np.zeros(len(ids), np.float64)
@@ -366,8 +362,6 @@ def term_counts(
     Where `allowed` is more than half of the passages, those of the whole library are counted instead: only how rare a
     term is matters then.
     """
-    import numpy as np
-
     distinct = tuple(dict.fromkeys(terms))
     with library.snapshot():
         known = library.keywords.frequencies(distinct)

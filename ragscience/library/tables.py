@@ -8,7 +8,8 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import EmbedderIdentity, Metadata, Paper
@@ -17,18 +18,13 @@ from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 from ragscience.library.changes import Change
 from ragscience.library.paper_rows import FileSource, path_within, source_json
 from ragscience.library.snapshots import Database, Snapshot
-
-if TYPE_CHECKING:
-    from ragscience.library.top_scores import Codes, Ids, Matrix, Stored
-
+from ragscience.library.top_scores import Codes, Ids, Matrix, Stored
 
 _NORM_TOLERANCE = 1e-3
 
 
 def check_vectors(vectors: Matrix, count: int, dimension: int) -> None:
     """Raise RagScienceError unless these are `count` finite unit rows of `dimension`, float32."""
-    import numpy as np
-
     if vectors.dtype != np.float32 or vectors.shape != (count, dimension):
         raise RagScienceError(
             f"The embedder gave {vectors.dtype} vectors of shape {vectors.shape} where float32 of shape "
@@ -98,8 +94,6 @@ class Tokens(_Table):
 
     def of(self, ids: Sequence[int]) -> dict[int, Codes]:
         """Codes of the token vectors (models/maxsim.py), shape (tokens, 28), of the passages that have any."""
-        import numpy as np
-
         from ragscience.models.maxsim import CODE_BYTES
 
         with self._database.now() as at:

@@ -22,17 +22,13 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
+from numpy.typing import NDArray
 
 GRAPH_VERSION = 4
 """Incremented with every change of what `write_graph` writes."""

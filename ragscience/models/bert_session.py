@@ -28,13 +28,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_graph import GRAPH_VERSION, NotBert, read_config, write_graph
 from ragscience.models.token_counting import load_tokenizer
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.prompt_templates import sanitize
 from ragscience.models.model_protocols import ChatModel, Scale
 from ragscience.models.structured_output import ask_structured
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 HIGHEST = 10
 SECONDS = 120.0

@@ -11,9 +11,10 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem, missing_package
 from ragscience.core.records import EmbedderIdentity
@@ -21,13 +22,8 @@ from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import NotBert, read_config, read_json
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
+from ragscience.models.model_protocols import Embedder, Reranker, Scale
 from ragscience.models.token_counting import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ragscience.models.model_protocols import Embedder, Reranker, Scale
-
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
 

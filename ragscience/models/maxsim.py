@@ -23,18 +23,13 @@ import io
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import STOP_WORDS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ragscience.models.model_protocols import Embedder, TokenEmbedder, TokenVectors
-
+from ragscience.models.model_protocols import Embedder, TokenEmbedder, TokenVectors
 
 DIMENSION = 64
 CODE_BYTES = 28

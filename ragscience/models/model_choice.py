@@ -14,17 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
+from ragscience.core.records import EmbedderIdentity
 from ragscience.models.model_download import find_on_this_machine, hub_name, known_model
+from ragscience.models.model_protocols import Embedder, Reranker
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
-
-if TYPE_CHECKING:
-    from ragscience.core.records import EmbedderIdentity
-    from ragscience.models.model_protocols import Embedder, Reranker
-    from ragscience.models.served_llm import ChatOptions, ServedLLM
-
+from ragscience.models.served_llm import ChatOptions, ServedLLM
 
 Notify = Callable[[str], None]
 Part = TypeVar("Part", covariant=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from ragscience.core.records import EmbedderIdentity
-
+from ragscience.core.records import EmbedderIdentity
 
 Scale = Literal["log-odds", "probability", "other"]
 """Scores of a cross-encoder are log-odds (logits), or probabilities (through a sigmoid); "other": neither."""

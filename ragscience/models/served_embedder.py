@@ -11,22 +11,17 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
-from ragscience.models.model_protocols import ModelDetails
+from ragscience.models.model_protocols import Embedder, ModelDetails
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 from ragscience.models.token_counting import byte_windows, unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ragscience.models.model_protocols import Embedder
-
 
 PROBE = "Water boils at 100 degrees Celsius at sea level, and at a lower temperature on a mountain."
 """The text whose vector identifies a model; another text would make every library's embedder another one."""

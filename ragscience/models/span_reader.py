@@ -12,19 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import read_tensors
 from ragscience.models.bert_session import BertSession
 from ragscience.models.minilm import WEIGHTS_SHA256, find_minilm
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 QUESTION_TOKENS, ROW_TOKENS = 40, 176
 """What is read of a question, and of both together: as in training."""

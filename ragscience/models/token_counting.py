@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 

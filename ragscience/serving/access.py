@@ -8,26 +8,21 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from anyio import CapacityLimiter
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ragscience.core.errors import LibraryUnavailable
 from ragscience.engine.access_tokens import OWNER, AccessTokens, Person, hash_of
+from ragscience.engine.library_engine import Engine
+from ragscience.engine.page_files import PagePictures
 from ragscience.serving.problem_responses import problem_response
 from ragscience.serving.request_guard import with_headers
-
-if TYPE_CHECKING:
-    from anyio import CapacityLimiter
-    from starlette.requests import Request
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from ragscience.engine.library_engine import Engine
-    from ragscience.engine.page_files import PagePictures
-    from ragscience.serving.work import IngestQueue
-
+from ragscience.serving.work import IngestQueue
 
 SESSION_SECONDS = 7 * 24 * 3600.0
 """After which a browser has to sign in again."""

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from threading import Event as Flag
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, Strict
@@ -17,16 +17,12 @@ from ragscience.core import __version__
 from ragscience.core.errors import Cancelled, LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
 from ragscience.engine.events import Event, FetchRequest, OnEvent
-from ragscience.engine.graph_runs import GraphRequest, types_named
+from ragscience.engine.graph_runs import GraphRequest, ServedMap, types_named
+from ragscience.engine.library_engine import Engine
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import JsonReply, of, record_reply
 from ragscience.serving.work import LOOK_S, Job, until_done
-
-if TYPE_CHECKING:
-    from ragscience.engine.graph_runs import ServedMap
-    from ragscience.engine.library_engine import Engine
-
 
 ACTIONS = ("chat", "summarize", "compare", "find_gaps")
 OF_EACH = MappingProxyType(

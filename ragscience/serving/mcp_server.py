@@ -6,7 +6,8 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from threading import Event as Flag
+from typing import Annotated, Any
 
 import mcp_types as types
 from anyio import to_thread
@@ -14,6 +15,7 @@ from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import Field
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive, Scope, Send
 
 from ragscience.agent.tools import (
     InPaper,
@@ -32,19 +34,12 @@ from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Filters, Found, Paper, StoredChunk
 from ragscience.core.serialization import to_json
+from ragscience.engine.library_engine import Engine
 from ragscience.engine.places import find_quote, sources_of
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of
 from ragscience.serving.problem_responses import of, without_folders, words_without_folders
 from ragscience.serving.work import LOOK_S, cancel_flag
-
-if TYPE_CHECKING:
-    from threading import Event as Flag
-
-    from starlette.types import Message, Receive, Scope, Send
-
-    from ragscience.engine.library_engine import Engine
-
 
 INSTRUCTIONS = (
     "A library of scientific papers on the user's own machine. Use `search` and `fetch` to find and read passages, and"

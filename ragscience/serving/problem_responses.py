@@ -9,20 +9,17 @@ import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from ragscience.core import errors
 from ragscience.core.serialization import SCHEMA_VERSION, to_json
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.types import Receive, Scope, Send
-
 
 _MESSAGES = frozenset(
     ("detail", "embedder", "error", "fix", "llm", "message", "notes", "remedy", "reranker", "warning", "warnings")

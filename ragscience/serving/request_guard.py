@@ -13,19 +13,15 @@ import time
 from asyncio import constants
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+import uvicorn
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ragscience.core.system import raise_file_limit
 from ragscience.serving.problem_responses import problem_response
-
-if TYPE_CHECKING:
-    import uvicorn
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 
 UPLOADS = "/api/v1/uploads"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -11,28 +11,34 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from threading import Event as Flag
+from types import FrameType
+
+import uvicorn
+from anyio import CapacityLimiter
+from fastapi import FastAPI
+from sse_starlette.sse import AppStatus
+from starlette.routing import Route
 
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
+from ragscience.core.records import Filters
 from ragscience.engine.access_tokens import AccessTokens
+from ragscience.engine.library_engine import Engine
 from ragscience.engine.page_files import PagePictures
+from ragscience.engine.question_run import QuestionRun
+from ragscience.engine.requests import SearchRequest
+from ragscience.engine.searches import searched
 from ragscience.serving.access import Access, AccessGate, ServerOptions, ServerState
+from ragscience.serving.guide_routes import graph_routes, guide_routes, map_page_route
 from ragscience.serving.mcp_server import McpMount
+from ragscience.serving.openai_routes import openai_routes
+from ragscience.serving.paper_routes import paper_routes
 from ragscience.serving.problem_responses import PROBLEM_RESPONSES, add_handlers
-from ragscience.serving.request_guard import RequestGuard, known_hosts
-from ragscience.serving.status_routes import ServerMetrics
+from ragscience.serving.question_routes import question_routes
+from ragscience.serving.request_guard import RequestGuard, bound_connections, known_hosts
+from ragscience.serving.status_routes import ServerMetrics, session_routes, status_routes
 from ragscience.serving.work import IngestQueue, end_answers
-
-if TYPE_CHECKING:
-    from threading import Event as Flag
-    from types import FrameType
-
-    import uvicorn
-    from fastapi import FastAPI
-
-    from ragscience.engine.library_engine import Engine
-
 
 _QUESTION = "What was measured, and how?"
 
@@ -42,11 +48,6 @@ def warm_up(engine: Engine, cancel: Flag) -> None:
 
     What fails here fails again with the first question, which tells it.
     """
-    from ragscience.core.records import Filters
-    from ragscience.engine.question_run import QuestionRun
-    from ragscience.engine.requests import SearchRequest
-    from ragscience.engine.searches import searched
-
     with suppress(RagScienceError):
         run = QuestionRun(engine, SearchRequest(_QUESTION), cancel=cancel)
         searched(run, _QUESTION, Filters())
@@ -57,9 +58,6 @@ API = "/api/v1"
 
 def make_app(engine: Engine, options: ServerOptions | None = None) -> FastAPI:
     """The ASGI application over an open engine, which the caller closes."""
-    from fastapi import FastAPI
-    from starlette.routing import Route
-
     options = options or ServerOptions()
     hosts = known_hosts(options.host, options.port, options.names)
     assistants = McpMount(engine)
@@ -91,7 +89,6 @@ def _lifespan(
     engine: Engine, options: ServerOptions, gate: AccessGate, assistants: McpMount
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """What begins with the app and ends with it."""
-    from anyio import CapacityLimiter
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -114,12 +111,6 @@ def _lifespan(
 
 
 def _add_routes(app: FastAPI) -> None:
-    from ragscience.serving.guide_routes import graph_routes, guide_routes, map_page_route
-    from ragscience.serving.openai_routes import openai_routes
-    from ragscience.serving.paper_routes import paper_routes
-    from ragscience.serving.question_routes import question_routes
-    from ragscience.serving.status_routes import session_routes, status_routes
-
     for versioned in (question_routes, session_routes, paper_routes, graph_routes):
         app.include_router(versioned, prefix=API)
     app.include_router(map_page_route)
@@ -139,10 +130,6 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
 
     Port 0 takes one that is free.
     """
-    import uvicorn
-
-    from ragscience.serving.request_guard import bound_connections
-
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # named, or asyncio sends no half packet
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -177,9 +164,6 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
 
 def _server_of(config: uvicorn.Config) -> uvicorn.Server:
     """A server that SIGINT and SIGTERM end in order, a second one at once; uvicorn's own raises them again behind."""
-    import uvicorn
-    from sse_starlette.sse import AppStatus
-
     AppStatus.enable_automatic_graceful_drain = False  # it would cut streams off at the signal
 
     class Server(uvicorn.Server):

@@ -7,7 +7,7 @@ from collections import Counter as Tally
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import prometheus_client as prometheus
 from fastapi import APIRouter, Request
@@ -17,12 +17,8 @@ from starlette.staticfiles import StaticFiles
 
 from ragscience.core.errors import RagScienceError
 from ragscience.engine.access_tokens import Person, hash_of
-from ragscience.serving.access import SESSION_SECONDS, AccessGate, state_of
+from ragscience.serving.access import SESSION_SECONDS, AccessGate, ServerState, state_of
 from ragscience.serving.problem_responses import JsonReply, problem_response, status_of
-
-if TYPE_CHECKING:
-    from ragscience.serving.access import ServerState
-
 
 FOLDER = Path(__file__).parent / "page"
 for suffix, kind in {

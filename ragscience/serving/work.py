@@ -17,20 +17,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
 
 from ragscience.core.errors import Cancelled, UsageError
 from ragscience.core.paper_records import formats_read
 from ragscience.engine.events import Event, OnEvent, PaperFailed, PaperStored, PassagesRead, Warned
 from ragscience.engine.graph_runs import GraphRequest
+from ragscience.engine.library_engine import Engine
 from ragscience.serving.problem_responses import fix_over_http, problem_of_error
-
-if TYPE_CHECKING:
-    from anyio import CapacityLimiter
-    from starlette.requests import Request
-
-    from ragscience.engine.library_engine import Engine
 
 T = TypeVar("T")
 Work = Callable[[Callable[[Event], None], threading.Event], T]
@@ -79,8 +77,6 @@ async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncGenerator[
     Closing the iterator sets the flag of the work and waits until it has ended. No more works run at once than the
     limiter lets in.
     """
-    from anyio import to_thread
-
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
 
     def put(event: Event) -> None:
@@ -104,8 +100,6 @@ async def happenings(work: Work[T], limiter: CapacityLimiter) -> AsyncGenerator[
 
 async def until_done(work: Work[T], limiter: CapacityLimiter, request: Request) -> T:
     """The result of the work; where the client leaves, the work is cancelled. Raises what the work raises."""
-    from anyio import to_thread
-
     with cancel_flag() as cancel:
 
         async def watch() -> None:
