@@ -19,19 +19,9 @@ from ragscience.core.answer_records import PASSAGES
 from ragscience.core.paper_records import place_label
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
 from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
+from ragscience.engine import printable
 from ragscience.engine.places import Cite, Source, by_author, by_file, cited_label, section_of, sources_of
-from ragscience.engine.printable import (
-    CellTable,
-    asked_columns,
-    asked_rows,
-    asked_terms,
-    counted,
-    excerpt,
-    plain,
-    read_table,
-    shortened,
-    shown_rows,
-)
+from ragscience.engine.printable import asked_terms, counted, excerpt, plain, shortened
 
 SENTENCE_CHARS = 100
 _MOST_NEAR = 3
@@ -134,7 +124,7 @@ def _block(block: Block, answer: Answer, out: Console, labels_of: Callable[[tupl
         put(out, Text(plain(block.text), "bold") + after, width=PROSE)
     elif block.kind == "table":
         put(out, Text(shortened(block.lead, _CAPTION_CHARS)) + after if block.lead else labels, width=PROSE)
-        _table(read_table(plain(block.text)), block, answer, out)
+        _table(printable.read_table(plain(block.text)), block, answer, out)
     elif block.kind == "item":
         lead = Text(f"{flat(block.lead)}: ", "dim") if block.lead else Text()
         put(out, lead + Text(flat(block.text)) + after, bullet, width=PROSE)
@@ -166,21 +156,21 @@ def _labels(citations: tuple[Citation, ...], out: Console, numbers: dict[tuple[s
     return line
 
 
-def _table(table: CellTable, block: Block, answer: Answer, out: Console) -> None:
+def _table(table: printable.CellTable, block: Block, answer: Answer, out: Console) -> None:
     """A table with the rows that were asked for marked; columns that do not fit without broken words are left out."""
     if not table.rows:
         put(out, flat(block.text), width=PROSE)
         return
     asked, question = _rows_of(block, answer, table), _question(answer)
     is_whole = answer.route == "element" or not asked
-    rows = shown_rows(len(table.rows), asked, len(table.rows) if is_whole else _MOST_ROWS)
+    rows = printable.shown_rows(len(table.rows), asked, len(table.rows) if is_whole else _MOST_ROWS)
     mark = sign_of("▸", ">", out)
     least = [
         max((cell_len(word) for line in (table.header, *table.rows) for word in line[column].split()), default=1)
         for column in range(len(table.header))
     ]
     columns, left = [0], out.width - least[0] - 2 * bool(asked)
-    for column in (*asked_columns(question, table), *range(len(least))):
+    for column in (*printable.asked_columns(question, table), *range(len(least))):
         if column not in columns and left >= least[column] + 2:
             columns.append(column)
             left -= least[column] + 2
@@ -208,14 +198,15 @@ def _table(table: CellTable, block: Block, answer: Answer, out: Console) -> None
         )
 
 
-def _rows_of(block: Block, answer: Answer, table: CellTable) -> list[int]:
+def _rows_of(block: Block, answer: Answer, table: printable.CellTable) -> list[int]:
     """Numbers of the rows that are asked for: that of the block's line, else those with the question's words.
 
     Of these, the ones with what the answer says in bold, if any has it.
     """
     named = [number for number, row in enumerate(table.rows) if row[0] and block.line.startswith(row[0])]
     exact = [number for number in named if block.key in table.rows[number]]
-    asked, keys = asked_rows(_question(answer), table), [one.key for one in leading_of(answer.blocks) if one.key]
+    asked = printable.asked_rows(_question(answer), table)
+    keys = [one.key for one in leading_of(answer.blocks) if one.key]
     holding = [row for row in asked if any(f" {key} " in f" {' '.join(table.rows[row])} " for key in keys)]
     return (exact or named)[:1] or holding or asked
 
@@ -224,8 +215,8 @@ def _block_words(block: Block, question: str) -> str:
     """The block's words; of a table the row that was asked for, "Adam: Rate 0.001; Steps 100", or the caption."""
     if block.kind != "table":
         return plain(block.text)
-    table = read_table(plain(block.text))
-    rows = asked_rows(question, table)
+    table = printable.read_table(plain(block.text))
+    rows = printable.asked_rows(question, table)
     if not rows:
         return plain(block.lead or block.text)
     label, *cells = table.rows[rows[0]]

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragscience.cli import options as opt
 from ragscience.cli.groups import make_app
-from ragscience.cli.output import (
-    PROSE,
-    console,
-    facts,
-    hand_over,
-    local_time,
-    paged,
-    print_json,
-    print_table,
-    put,
-)
+from ragscience.cli.output import PROSE, console, facts, hand_over, local_time, paged, print_json, print_table, put
 from ragscience.cli.running import SOME_FAILED, confirm, opened, say
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.paper_records import place_label

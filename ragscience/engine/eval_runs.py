@@ -16,16 +16,7 @@ from ragscience.core.records import EmbedderIdentity, Filters
 from ragscience.core.settings import Settings, changed_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.asking import ask
-from ragscience.engine.events import (
-    Event,
-    ModelAsked,
-    Noted,
-    OnEvent,
-    Progressed,
-    Searched,
-    TokensCounted,
-    unheard,
-)
+from ragscience.engine.events import Event, ModelAsked, Noted, OnEvent, Progressed, Searched, TokensCounted, unheard
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.engine.shared_parts import EMBEDDED, SharedParts, open_store, paper_files

@@ -14,34 +14,16 @@ from ragscience.core.paper_records import formats_read
 from ragscience.core.records import Metadata, Paper
 from ragscience.core.settings import Settings
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import (
-    FetchedPaper,
-    FetchFailure,
-    FetchRequest,
-    FetchResult,
-    IngestResult,
-    Noted,
-    OnEvent,
-    Progressed,
-)
+from ragscience.engine import events
+from ragscience.engine.events import FetchedPaper, FetchRequest, OnEvent
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import SharedParts, open_store, refuse_papers_in
 from ragscience.library.ingestion import file_state, find_pdfs
 from ragscience.library.store import Home, Store, known_files
 from ragscience.reading.other_formats import formulas_of, read_other
 from ragscience.sources.allowed_addresses import NetworkRules
-from ragscience.sources.arxiv import (
-    LARGEST_FEED,
-    Arxiv,
-    Candidate,
-    Wanted,
-    identify,
-    search_query,
-    shown,
-)
-from ragscience.sources.arxiv import (
-    Search as Search,
-)
+from ragscience.sources.arxiv import LARGEST_FEED, Arxiv, Candidate, Wanted, identify, search_query, shown
+from ragscience.sources.arxiv import Search as Search
 from ragscience.sources.downloads import Known, Shelf, fetch, once
 from ragscience.sources.http_client import HttpClient
 
@@ -58,13 +40,13 @@ class FetchRun:
     shared: SharedParts
     on_event: OnEvent
     cancel: Flag | None = None
-    failures: list[FetchFailure] = field(default_factory=list)
+    failures: list[events.FetchFailure] = field(default_factory=list)
     known_arguments: int = 0
     unread: dict[Path, None] = field(default_factory=dict)
     """Files in papers/ that were wanted and that the library has not read yet."""
     known: Known = field(default_factory=Known)
 
-    def fetch(self, request: FetchRequest, choose: Choose | None = None) -> FetchResult:
+    def fetch(self, request: FetchRequest, choose: Choose | None = None) -> events.FetchResult:
         """Fetch what the request names, and what `choose` takes of what its searches find: all without it.
 
         Once the cancel flag is set, no further download starts. Raises UsageError offline and for a request without
@@ -82,7 +64,7 @@ class FetchRun:
         papers = self._chosen([*named, *found], {one.key for one in named}, request, choose)
         rows = [paper for paper, _ in papers]
         missing = [index for index, (paper, is_chosen) in enumerate(papers) if is_chosen and not paper.file]
-        ingest: IngestResult | None = None
+        ingest: events.IngestResult | None = None
         if missing or (self.unread and request.ingest):
             with self.shared.writing() as library:
                 shelf = Shelf(self.shared.home.papers, self.shared.home.parts, self.known, library.sources.put)
@@ -92,7 +74,7 @@ class FetchRun:
                 if self.unread and request.ingest:
                     run = IngestRun(library, self.shared, self.on_event, cancel=self.cancel)
                     ingest = run.add([*self.unread])
-        return FetchResult(tuple(rows), tuple(self.failures), self.known_arguments, ingest)
+        return events.FetchResult(tuple(rows), tuple(self.failures), self.known_arguments, ingest)
 
     def _look_up(self, arxiv: Arxiv, wanted: Sequence[Wanted]) -> list[Candidate]:
         """The papers that are named, each with arXiv's metadata."""
@@ -124,7 +106,7 @@ class FetchRun:
             file = self.known.urls.get(wanted.url, "")
         if file:
             self.known_arguments += 1
-            self.on_event(Noted(f"{shown(wanted.said)} is already in papers/: {file}"))
+            self.on_event(events.Noted(f"{shown(wanted.said)} is already in papers/: {file}"))
             self._read(file)
         return bool(file)
 
@@ -144,7 +126,11 @@ class FetchRun:
         return found
 
     def _chosen(
-        self, candidates: Sequence[Candidate], named: Collection[str], request: FetchRequest, choose: Choose | None
+        self,
+        candidates: Sequence[Candidate],
+        named: Collection[str],
+        request: FetchRequest,
+        choose: Choose | None,
     ) -> list[tuple[FetchedPaper, bool]]:
         """Each paper once, and whether it is to be fetched."""
         papers = []
@@ -157,7 +143,7 @@ class FetchRun:
         chosen = [not request.only_list and (paper.is_named or id(paper) in taken) for paper in papers]
         for paper, is_chosen in zip(papers, chosen, strict=True):
             if is_chosen and paper.file:
-                self.on_event(Noted(f"{paper.title} is already in papers/: {paper.file}"))
+                self.on_event(events.Noted(f"{paper.title} is already in papers/: {paper.file}"))
                 self._read(paper.file)
         return list(zip(papers, chosen, strict=True))
 
@@ -168,7 +154,7 @@ class FetchRun:
         def progress(done: int, total: int | None) -> None:
             of = f" of {total / 2**20:.1f}" if total else ""
             size = f", {done / 2**20:.1f}{of} MiB" if done else ""
-            self.on_event(Progressed(f"{at} fetching {paper.title}{size}"))
+            self.on_event(events.Progressed(f"{at} fetching {paper.title}{size}"))
 
         progress(0, None)
         try:
@@ -177,9 +163,9 @@ class FetchRun:
             return replace(paper, status="failed", error=str(error))
         name = Path(got.path).name
         if got.is_new:
-            self.on_event(Noted(f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"))
+            self.on_event(events.Noted(f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"))
         else:
-            self.on_event(Noted(f"{at} {paper.title} is identical to {name}: not saved twice"))
+            self.on_event(events.Noted(f"{at} {paper.title} is identical to {name}: not saved twice"))
         self._read(got.path)
         return replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
 
@@ -189,7 +175,7 @@ class FetchRun:
             self.unread[Path(file)] = None
 
     def _fail(self, argument: str, error: RagScienceError) -> None:
-        self.failures.append(FetchFailure(argument, error))
+        self.failures.append(events.FetchFailure(argument, error))
 
 
 def client_of(shared: SharedParts, on_event: OnEvent) -> HttpClient:
@@ -200,7 +186,7 @@ def client_of(shared: SharedParts, on_event: OnEvent) -> HttpClient:
         )
     return HttpClient(
         NetworkRules.beside(shared.settings.arxiv_url),
-        on_wait=lambda reason, seconds: on_event(Noted(f"{reason} Trying again in {seconds:.0f} s.")),
+        on_wait=lambda reason, seconds: on_event(events.Noted(f"{reason} Trying again in {seconds:.0f} s.")),
     )
 
 
@@ -211,7 +197,11 @@ def _html_address(api: str, number: str) -> str:
 
 
 def html_formulas(
-    client: HttpClient, settings: Settings, papers: Sequence[Paper], on_event: OnEvent, cancel: Flag | None = None
+    client: HttpClient,
+    settings: Settings,
+    papers: Sequence[Paper],
+    on_event: OnEvent,
+    cancel: Flag | None = None,
 ) -> Iterator[tuple[Paper, tuple[str, ...]]]:
     """Each paper with the displayed formulas of its HTML at arXiv; none where there is no HTML that can be read.
 
@@ -222,7 +212,7 @@ def html_formulas(
         for number, paper in enumerate(papers, 1):
             if cancel is not None and cancel.is_set():
                 return
-            on_event(Progressed(f"[{number}/{len(papers)}] asking arXiv for the HTML of {paper.file}"))
+            on_event(events.Progressed(f"[{number}/{len(papers)}] asking arXiv for the HTML of {paper.file}"))
             formulas: tuple[str, ...] = ()
             try:
                 page.write_bytes(
@@ -235,7 +225,7 @@ def html_formulas(
             except FileProblem as problem:
                 if ".html" not in formats_read():  # without pandoc none can be read
                     raise problem from None
-            on_event(Noted(f"{paper.file}: {counted(len(formulas), 'formula')} in arXiv's HTML"))
+            on_event(events.Noted(f"{paper.file}: {counted(len(formulas), 'formula')} in arXiv's HTML"))
             yield paper, formulas
 
 

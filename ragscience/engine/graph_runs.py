@@ -27,13 +27,7 @@ from ragscience.graph.graph_records import Relation as Relation
 from ragscience.graph.graph_search import keys_named
 from ragscience.graph.map_html import ServedMap as ServedMap
 from ragscience.graph.map_html import check_target, file_link, map_page, served_page
-from ragscience.graph.paper_map import (
-    PAPER,
-    MapDrawing,
-    map_drawing,
-    paper_map,
-    similarity_edges,
-)
+from ragscience.graph.paper_map import PAPER, MapDrawing, map_drawing, paper_map, similarity_edges
 from ragscience.library.atomic_files import disk_errors, write_atomically
 from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_paper

@@ -13,15 +13,7 @@ from threading import Event as Flag
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted
-from ragscience.engine.events import (
-    IngestResult,
-    Noted,
-    OnEvent,
-    PaperFailed,
-    PaperRemoved,
-    Progressed,
-    Warned,
-)
+from ragscience.engine.events import IngestResult, Noted, OnEvent, PaperFailed, PaperRemoved, Progressed, Warned
 from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.shared_parts import SharedParts, paper_files, require_some_left
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan

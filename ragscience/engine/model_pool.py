@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from ragscience.core.errors import ModelProblem
 from ragscience.core.settings import ENV_PREFIX, Settings, changed_settings, server_key
 from ragscience.engine.requests import NO_LLM, SearchRequest
-from ragscience.models.model_choice import (
-    ModelChoice,
-    ModelRow,
-    ModelSources,
-    choose_embedder,
-    choose_llm,
-    choose_reranker,
-    row,
-)
+from ragscience.models import model_choice
+from ragscience.models.model_choice import ModelChoice, ModelRow, ModelSources, row
 from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
 from ragscience.search.reranking import token_matches
@@ -99,7 +92,8 @@ class ModelPool:
 
         def make() -> ModelChoice[Embedder]:
             sources = self._sources(settings, "embed_url")
-            return choose_embedder(settings.embedder, settings.embedding_model, sources=sources, required=required)
+            wanted = settings.embedder, settings.embedding_model
+            return model_choice.choose_embedder(*wanted, sources=sources, required=required)
 
         return self._once(_embedder_key(settings, required), make)
 
@@ -185,7 +179,7 @@ class ModelPool:
 
         def make() -> ModelChoice[Reranker | None]:
             given, folder = (settings.rerank, settings.reranker), settings.cache_folder
-            return choose_reranker(*given, late=late, cache_folder=folder, on_warning=self._on_warning)
+            return model_choice.choose_reranker(*given, late=late, cache_folder=folder, on_warning=self._on_warning)
 
         return self._once(("reranker", settings.rerank, settings.reranker, late), make)
 
@@ -242,7 +236,7 @@ class ModelPool:
 
         def make() -> ModelChoice[ServedLLM | None]:
             sources = self._sources(settings, "llm_url")
-            return choose_llm(answerer, settings.llm, options=options, sources=sources)
+            return model_choice.choose_llm(answerer, settings.llm, options=options, sources=sources)
 
         key = ("llm", answerer, settings.llm, is_set, options, *_connection(settings))
         return self._once(key, make)

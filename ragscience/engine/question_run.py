@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ragscience.ask.conversation import TurnReading, Understood, understand
 from ragscience.ask.generation import ThoughtFilter
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
-from ragscience.engine.events import (
-    ModelAsked,
-    OnEvent,
-    StepDone,
-    Thinking,
-    Token,
-    TokensCounted,
-    Warned,
-    unheard,
-)
+from ragscience.engine.events import ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned, unheard
 from ragscience.engine.requests import SearchRequest, check_question
 from ragscience.models.model_http import cancellable
 from ragscience.search.names import PaperNames
@@ -93,13 +84,9 @@ class QuestionRun:
         """Whether the caller has given up."""
         return self._cancel is not None and self._cancel.is_set()
 
-    @property
-    def _may_cancel(self) -> Callable[[], bool] | None:
-        return None if self._cancel is None else self.cancelled
-
     def announced(self, llm: ServedLLM) -> ChatModel:
         """The model as a question calls it: each call is an event, and a reply ends when the question is cancelled."""
-        return AnnouncedLLM(llm, self.publish, self.cancelled)
+        return cast("ChatModel", AnnouncedLLM(llm, self.publish, self.cancelled))
 
     def on_token(self, text: str) -> None:
         """Pass on a piece of the answer."""
@@ -234,7 +221,7 @@ class QuestionRun:
             needs_llm=settings.answerer in ("llm", "ollama"),
             presence=WordPresence(self.library) if self.library.about.chunks else None,
             names=PaperNames.of(self.library),
-            cancelled=self._may_cancel,
+            cancelled=self.cancelled,
         )
 
     @cached_property
@@ -272,56 +259,36 @@ class AnnouncedLLM:
 
     def __init__(self, llm: ChatModel, publish: OnEvent, cancelled: Callable[[], bool]) -> None:
         self._llm, self._publish, self._cancelled = llm, publish, cancelled
-        self.num_predict, self.name, self.counter = llm.num_predict, llm.name, llm.counter
 
-    @property
-    def digest(self) -> str:
-        """The model's."""
-        return self._llm.digest
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._llm, name)
 
-    @property
-    def window(self) -> int:
-        """Tokens, the model's."""
-        return self._llm.window
-
-    def reply(
-        self, messages: Sequence[tuple[str, str]], *, max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> Reply:
+    def reply(self, messages: Sequence[tuple[str, str]], **how: Any) -> Reply:
         """The model's."""
         passages = sum(len(_PASSAGE.findall(text)) for role, text in messages if role == "user")
-        self._publish(ModelAsked(self.name, passages))
-        return _AnnouncedReply(
-            self._llm.reply(messages, max_tokens=max_tokens, schema=schema), self.name, self._publish, self._cancelled
-        )
-
-    def was_cut(
-        self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
-    ) -> bool:
-        """As the model's."""
-        return self._llm.was_cut(messages, prompt_tokens, answer_tokens)
+        self._publish(ModelAsked(self._llm.name, passages))
+        return cast("Reply", _AnnouncedReply(self._llm.reply(messages, **how), self))
 
 
 class _AnnouncedReply:
     """A reply; its counts are there when it has ended."""
 
-    def __init__(self, reply: Reply, name: str, publish: OnEvent, cancelled: Callable[[], bool]) -> None:
-        self._reply, self._name, self._publish, self._cancelled = reply, name, publish, cancelled
-        self.prompt_tokens: int | None = None
-        self.answer_tokens: int | None = None
-        self.done_reason = ""
+    def __init__(self, reply: Reply, llm: AnnouncedLLM) -> None:
+        self._reply, self._llm = reply, llm
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reply, name)
 
     def __iter__(self) -> Iterator[str]:
-        thoughts, was_thinking, reply = ThoughtFilter(), False, self._reply
-        pieces = cancellable(iter(reply), self._cancelled)
+        thoughts, was_thinking, llm, reply = ThoughtFilter(), False, self._llm, self._reply
+        pieces = cancellable(iter(reply), llm._cancelled)
         try:
             for piece in pieces:
                 thoughts.feed(piece)
                 if thoughts.is_thinking and not was_thinking:
-                    self._publish(Thinking(self._name))
+                    llm._publish(Thinking(llm.name))
                 was_thinking = thoughts.is_thinking
                 yield piece
         finally:
             pieces.close()
-            self.prompt_tokens, self.answer_tokens = reply.prompt_tokens, reply.answer_tokens
-            self.done_reason = reply.done_reason
-            self._publish(TokensCounted((reply.prompt_tokens or 0) + (reply.answer_tokens or 0)))
+            llm._publish(TokensCounted((reply.prompt_tokens or 0) + (reply.answer_tokens or 0)))

@@ -17,27 +17,10 @@ from ragscience.engine.events import IngestResult, Noted, OnEvent, Progressed, W
 from ragscience.engine.ingest_pipeline import TokenRoom
 from ragscience.engine.ingest_runs import IngestRun
 from ragscience.engine.shared_parts import EMBEDDED
-from ragscience.library.ingestion import (
-    LOCAL,
-    Failure,
-    FileState,
-    IngestPlan,
-    LocalFiles,
-    apply_renames,
-    file_state,
-    make_plan,
-)
+from ragscience.library import ingestion, store
 from ragscience.library.paper_rows import ONLY_FROM_OUTSIDE, FileSource
 from ragscience.library.seen_files import removed
-from ragscience.library.store import (
-    DamagedDatabase,
-    Home,
-    damage_of,
-    known_files,
-    put_aside,
-    require_identity,
-    text_hash,
-)
+from ragscience.library.store import Home, known_files, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH, embed_batch
 from ragscience.models.model_protocols import Embedder
 from ragscience.search.paper_lookup import find_papers
@@ -52,19 +35,19 @@ ASKED = "asked for HTML"
 """The kind of note on a paper of which arXiv was asked for the HTML."""
 
 
-class UnreadFiles(LocalFiles):
+class UnreadFiles(ingestion.LocalFiles):
     """Files on this machine; one of the size and time that the library knows is not opened."""
 
     def __init__(self, known: Mapping[str, tuple[int, int, str, int]]) -> None:
         """`known` has (size, mtime in ns, MD5, paper) by path."""
         self._known = known
 
-    def state(self, path: Path, known: Collection[str] = ()) -> FileState:
+    def state(self, path: Path, known: Collection[str] = ()) -> ingestion.FileState:
         """As `file_state`. Raises FileProblem."""
         del known
         size, modified, md5, _ = self._known.get(str(path), (-1, -1, "", 0))
-        state = FileState(path, md5, size, modified)
-        return state if md5 and self.is_as(state) else file_state(path)
+        state = ingestion.FileState(path, md5, size, modified)
+        return state if md5 and self.is_as(state) else ingestion.file_state(path)
 
 
 class RereadRun(IngestRun):
@@ -85,12 +68,12 @@ class RereadRun(IngestRun):
         if only == "embeddings":
             self._replace_vectors(self._models.embedder(self._settings, None))
         self._rebuild_indexes()
-        result = self._result(IngestPlan(()), None)
+        result = self._result(ingestion.IngestPlan(()), None)
         for text in self.library.damage():
             self._warn(text)
         return result
 
-    def read_lost(self, lost: DamagedDatabase) -> IngestResult:
+    def read_lost(self, lost: store.DamagedDatabase) -> IngestResult:
         """Read all papers again that a database had which was put aside."""
         papers = self.library.home.papers
         lost.carry_over(self.library)
@@ -99,7 +82,7 @@ class RereadRun(IngestRun):
     def _read_named(self, names: Sequence[str]) -> IngestResult:
         library = self.library
         embedder = self._models.embedder(self._settings, library.about.embedder)
-        require_identity(library, embedder.identity, self._chunker)
+        store.require_identity(library, embedder.identity, self._chunker)
         plan = self._plan(find_papers(library, names))
         return self._result(plan, self._run(plan, embedder))
 
@@ -109,8 +92,8 @@ class RereadRun(IngestRun):
             self._replace_vectors(embedder)
         # A paper follows its bytes first: two files may have changed places. What is in its old place now is read, too.
         paths = [Path(paper.path) for paper in library.papers()]
-        moves = make_plan(library, paths, where=self._files)
-        apply_renames(library, moves)
+        moves = ingestion.make_plan(library, paths, where=self._files)
+        ingestion.apply_renames(library, moves)
         plan = self._plan(library.papers())
         gone = removed(library)
         left = [state for state in moves.to_read if state.md5 not in gone and not library.paper(path=str(state.path))]
@@ -122,7 +105,7 @@ class RereadRun(IngestRun):
         self._rebuild_indexes()
         return self._result(plan, pipeline)
 
-    def _plan(self, papers: Sequence[Paper]) -> IngestPlan:
+    def _plan(self, papers: Sequence[Paper]) -> ingestion.IngestPlan:
         """Read these papers again, as far as their files are there."""
         states, failures = [], []
         for paper in papers:
@@ -133,7 +116,7 @@ class RereadRun(IngestRun):
             try:
                 state = self._files.state(Path(paper.path), (paper.md5,))
             except FileProblem as problem:
-                failures.append(Failure(Path(paper.path), problem))
+                failures.append(ingestion.Failure(Path(paper.path), problem))
                 continue
             other = self.library.paper(md5=state.md5) if state.md5 != paper.md5 else None
             if other is not None:
@@ -141,7 +124,7 @@ class RereadRun(IngestRun):
                 self._on_event(Warned(f"{text} (`python ingest.py sync` follows files)"))
                 continue
             states.append(state)
-        return IngestPlan(tuple(states), failures=tuple(failures))
+        return ingestion.IngestPlan(tuple(states), failures=tuple(failures))
 
     def _rebuild_indexes(self) -> None:
         self._make_tokens()
@@ -199,7 +182,7 @@ class RereadRun(IngestRun):
             paper
             for paper in self.library.papers()
             if paper.metadata.link in found.trashed
-            or (paper.metadata.link and paper.paper_id not in moved and LOCAL.is_gone(Path(paper.path)))
+            or (paper.metadata.link and paper.paper_id not in moved and ingestion.LOCAL.is_gone(Path(paper.path)))
         ]
         self.take_out(gone, "it is no longer in Zotero")
         return self._read_described(
@@ -236,15 +219,15 @@ class RereadRun(IngestRun):
                 library.sources.put_all([replace(source, formulas=formulas)])
             library.note(ASKED, {paper.md5: "yes"})
         waiting = [paper.md5 for paper in library.papers() if paper.md5 in library.noted(_TO_READ)]
-        result = self._read_named(waiting) if waiting else self._result(IngestPlan(()), None)
+        result = self._read_named(waiting) if waiting else self._result(ingestion.IngestPlan(()), None)
         self._note_read(result)
         return result
 
-    def _compared(self, paths: Collection[Path]) -> IngestPlan:
+    def _compared(self, paths: Collection[Path]) -> ingestion.IngestPlan:
         compared = lambda number: self._on_event(Progressed("comparing files", number, len(paths)))  # noqa: E731
-        return make_plan(self.library, paths, (), compared, UnreadFiles(known_files(self.library)))
+        return ingestion.make_plan(self.library, paths, (), compared, UnreadFiles(known_files(self.library)))
 
-    def _read_described(self, said: Mapping[Path, FileSource], plan: IngestPlan) -> IngestResult:
+    def _read_described(self, said: Mapping[Path, FileSource], plan: ingestion.IngestPlan) -> IngestResult:
         """Store what is said of the files of a plan, and read what is new, or what is now described in other words.
 
         A run that is killed goes on where it was: what is to be read again is noted before.
@@ -269,7 +252,7 @@ class RereadRun(IngestRun):
         later = [state for state in (*plan.unchanged, *(state for _, state in plan.moved)) if state.md5 in waiting]
         planned = {state.md5 for state in (*plan.to_read, *later)}
         copied = {state.md5: path for state, path in plan.copies if state.md5 in waiting.keys() - planned}
-        later += [file_state(Path(path)) for path in copied.values()]
+        later += [ingestion.file_state(Path(path)) for path in copied.values()]
         if later:
             papers = counted(len(later), "paper is", "papers are")
             self._on_event(Noted(f"{papers} described in other words, or marked, since the last time: read again"))
@@ -317,7 +300,7 @@ def _by_hash(texts: Sequence[str], tokens: Sequence[NDArray[np.uint8]]) -> dict[
     return {text_hash(text): rows for text, rows in zip(texts, tokens, strict=False)}
 
 
-def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> DamagedDatabase | None:
+def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> store.DamagedDatabase | None:
     """What the database had where the library's damage is not of single papers; None where there is none of that.
 
     A database of the home is renamed, and stays beside the new one; so is a folder of LanceDB. Raises LibraryBusy
@@ -328,10 +311,10 @@ def put_aside_if_damaged(home: Home, uri: str, on_event: OnEvent) -> DamagedData
 
         damage, left = put_lance_aside(home, uri) or (None, "")
     else:
-        damage, left = damage_of(home), ""
+        damage, left = store.damage_of(home), ""
     if damage is None:
         return None
-    if uri == EMBEDDED and (kept := put_aside(home)) is not None:
+    if uri == EMBEDDED and (kept := store.put_aside(home)) is not None:
         left = kept.name
     on_event(Warned(f"{damage.why} All papers are read again.{f' What is left is kept as {left}.' if left else ''}"))
     return damage

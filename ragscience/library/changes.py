@@ -13,20 +13,12 @@ from typing import Any, TypeVar
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.serialization import storable
 from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.library import sealed_rows
 from ragscience.library.database import Transactions
 from ragscience.library.keywords import add_terms, mean_idf, remove_terms, sum_of
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import Listing, PaperRow
-from ragscience.library.sealed_rows import (
-    CHECKSUM_BYTES,
-    LIST_DAMAGED,
-    Damage,
-    State,
-    checksum_of,
-    read_state,
-    sealed,
-    write_state,
-)
+from ragscience.library.sealed_rows import Damage, State, sealed
 from ragscience.library.snapshots import Snapshot, read_listing
 from ragscience.library.top_scores import Codes, Matrix
 
@@ -61,7 +53,7 @@ class Change:
         self.note(
             papers=self.state.papers + sign,
             chunks=self.state.chunks + sign * paper.chunks,
-            papers_sum=self.state.papers_sum + sign * checksum_of(row),
+            papers_sum=self.state.papers_sum + sign * sealed_rows.checksum_of(row),
         )
 
     def _write(self, paper: PaperRow) -> None:
@@ -155,7 +147,7 @@ class Change:
         """Keep the token vectors of texts."""
         query = "SELECT LENGTH(row) FROM tokens WHERE text_hash = ?"
         for key, codes in tokens.items():
-            (size,) = self.db.execute(query, (key,)).fetchone() or (CHECKSUM_BYTES,)
+            (size,) = self.db.execute(query, (key,)).fetchone() or (sealed_rows.CHECKSUM_BYTES,)
             row = sealed(("token", key), codes.tobytes())
             self.db.execute("INSERT OR REPLACE INTO tokens VALUES (?, ?)", (key, row))
             self.note(token_bytes=self.state.token_bytes + len(row) - size)
@@ -209,9 +201,9 @@ class Change:
         for key in self._left:
             where = "text_hash = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE text_hash = tokens.text_hash)"
             row = self.db.execute(f"DELETE FROM tokens WHERE {where} RETURNING LENGTH(row)", (key,)).fetchone()  # noqa: S608
-            self.note(token_bytes=self.state.token_bytes - (row[0] - CHECKSUM_BYTES if row else 0))
+            self.note(token_bytes=self.state.token_bytes - (row[0] - sealed_rows.CHECKSUM_BYTES if row else 0))
         if self.state != self.before.state:
-            write_state(self.db, self.state)
+            sealed_rows.write_state(self.db, self.state)
 
 
 class SqlDatabase(Transactions):
@@ -232,12 +224,12 @@ class SqlDatabase(Transactions):
         In a change it is the library before it, and not to be read once the change has written.
         """
         with self.reading() as db:
-            yield Snapshot(db, read_state(db), self.damage, self.listing)
+            yield Snapshot(db, sealed_rows.read_state(db), self.damage, self.listing)
 
     def changed(self, act: Callable[[Change], T]) -> T:
         """What `act` gives for a change, which is committed after it."""
         with self.writing() as db:
-            change = Change(Snapshot(db, read_state(db), self.damage, self.listing), self.root)
+            change = Change(Snapshot(db, sealed_rows.read_state(db), self.damage, self.listing), self.root)
             _ = change.before.listing  # as it was before the change
             result = act(change)
             change.finish()
@@ -251,7 +243,7 @@ class SqlDatabase(Transactions):
         if listing is None:
             listing = read_listing(db, state, self.root)
             if listing.damaged and self.may_write:
-                raise LibraryDamaged(*LIST_DAMAGED)
+                raise LibraryDamaged(*sealed_rows.LIST_DAMAGED)
             for paper_id in listing.damaged:
                 self.damage.note("list", paper_id)
             self._keep(state, listing)

@@ -16,17 +16,8 @@ from pathlib import Path
 from typing import Self
 
 from ragscience.core.errors import LibraryDamaged, LibraryUnavailable, RagScienceError
-from ragscience.library.atomic_files import (
-    Home,
-    WriterLock,
-    connect,
-    connect_to_read,
-    disk_errors,
-    explained,
-    has_lost_commits,
-    is_ours,
-    read_checked_json,
-)
+from ragscience.library import atomic_files
+from ragscience.library.atomic_files import Home, WriterLock, disk_errors, explained
 from ragscience.library.sealed_rows import READ_ALL_AGAIN, State, read_state, write_state
 
 SCHEMA_VERSION = 10
@@ -100,7 +91,7 @@ def connect_for_reading(home: Home) -> sqlite3.Connection | None:
     path = home.database
     if path.exists():
         with database_errors(path):
-            connection = connect_to_read(path, _BUSY_SECONDS)
+            connection = atomic_files.connect_to_read(path, _BUSY_SECONDS)
             try:
                 if _has_tables(connection, path):
                     return connection
@@ -124,7 +115,7 @@ def _connect_for_writing(path: Path) -> sqlite3.Connection:
     with disk_errors(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
     with database_errors(path):
-        connection = connect(path, "mode=rwc", _BUSY_SECONDS)
+        connection = atomic_files.connect(path, "mode=rwc", _BUSY_SECONDS)
         try:
             if not _has_tables(connection, path):
                 _create(connection)
@@ -137,7 +128,7 @@ def _connect_for_writing(path: Path) -> sqlite3.Connection:
 
 def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
     """False for a database without tables, as a killed first run may leave."""
-    version = is_ours(connection, _APPLICATION_ID)
+    version = atomic_files.is_ours(connection, _APPLICATION_ID)
     if version is None:
         raise RagScienceError(
             f"{path} is a database of something else.", "Move it away, or use another folder with --home."
@@ -231,7 +222,7 @@ class Transactions:
     @classmethod
     def for_reading(cls, home: Home) -> Self:
         """Open for reading, creating nothing. Raises as `connect_for_reading`."""
-        lost = has_lost_commits(home.database)
+        lost = atomic_files.has_lost_commits(home.database)
         db = connect_for_reading(home)
         return cls(home, [db] if db else [], None, lost)
 
@@ -246,7 +237,7 @@ class Transactions:
             home.vectorstore.mkdir(parents=True, exist_ok=True)
         with ExitStack() as undo:
             lock = undo.enter_context(WriterLock.acquire(home.lock))
-            lost = has_lost_commits(home.database)
+            lost = atomic_files.has_lost_commits(home.database)
             db = undo.enter_context(closing(_connect_for_writing(home.database)))
             with database_errors(home.database):
                 _give_new_id_if_restored(home, db)
@@ -338,7 +329,7 @@ def _give_new_id_if_restored(home: Home, db: sqlite3.Connection) -> None:
     """
     state = read_state(db)
     try:
-        made_from = read_checked_json(home.faiss.with_suffix(".json"))["made_from"]
+        made_from = atomic_files.read_checked_json(home.faiss.with_suffix(".json"))["made_from"]
         is_later = made_from["library"] == state.library_id and made_from["version"] > state.version
     except (OSError, ValueError, TypeError, KeyError):
         return

@@ -11,16 +11,9 @@ from typing import Any
 from ragscience.core.records import searched_text
 from ragscience.core.serialization import storable
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
+from ragscience.library import lance_snapshots as lance
 from ragscience.library.changes import Change
-from ragscience.library.lance_snapshots import (
-    LanceSnapshot,
-    among,
-    as_table,
-    changed_meanwhile,
-    lance_errors,
-    make_table,
-    vector_rows,
-)
+from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_errors
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import PaperRow
 from ragscience.library.sealed_rows import LanceState
@@ -51,7 +44,7 @@ class LanceChange(Change):
             table.add(rows)
             table.take_offsets([table.count_rows() - 1]).to_arrow()
 
-        rows = as_table(role, columns)
+        rows = lance.as_table(role, columns)
         if rows.num_rows:
             self._step(role, write)
 
@@ -144,7 +137,7 @@ class LanceChange(Change):
         """As `Change.begin_vectors`: the passages are written anew, into a table of their own."""
         name = f"passages_{uuid.uuid4().hex}"
         with lance_errors(self.before.uri):
-            table = make_table(self._database, "passages", name, dimension)
+            table = lance.make_table(self._database, "passages", name, dimension)
             self._made("passages", name, table, int(table.version))
 
     def put_vectors(self, ids: Sequence[int], vectors: Matrix, tokens: Mapping[bytes, Codes]) -> None:
@@ -163,7 +156,7 @@ class LanceChange(Change):
         if found.num_rows:
             self.delete("passages", where)
             columns = {name: found[name].to_pylist() for name in ("chunk_id", *_OF_PASSAGE)}
-            self.add_passages(columns, vector_rows(found, self.state.dimension), tokens)
+            self.add_passages(columns, lance.vector_rows(found, self.state.dimension), tokens)
 
     def put_notes(self, kind: str, texts: Mapping[str, str | None]) -> None:
         """As `Change.put_notes`."""
@@ -198,7 +191,7 @@ class LanceChange(Change):
             terms = [tokenize(searched_text(fields[-1], fields[1])) for fields in texts]
             count += sum(map(len, terms))
             columns["terms"] = [" ".join(one) for one in terms]
-            self.add_passages(columns, vector_rows(found, at.state.dimension), {})
+            self.add_passages(columns, lance.vector_rows(found, at.state.dimension), {})
         self.note(terms=count, tokenizer=TOKENIZER_VERSION)
 
     def index_vectors(self, *, anew: bool) -> None:
@@ -243,7 +236,7 @@ class LanceChange(Change):
     @staticmethod
     def _require(is_mine: bool) -> None:  # it reads as an assertion
         if not is_mine:
-            raise changed_meanwhile()
+            raise lance.changed_meanwhile()
 
     def tidy(self) -> None:
         """Delete versions that no reader of the last hour can have opened; to be done after the commit."""

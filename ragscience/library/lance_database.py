@@ -18,16 +18,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragscience.core.errors import LibraryBusy, LibraryDamaged, RagScienceError
+from ragscience.library import lance_snapshots as lance
 from ragscience.library.atomic_files import Home, WriterLock, disk_errors
 from ragscience.library.lance_changes import READABLE, LanceChange
-from ragscience.library.lance_snapshots import (
-    LanceSnapshot,
-    as_table,
-    changed_meanwhile,
-    connect,
-    lance_errors,
-    make_table,
-)
+from ragscience.library.lance_snapshots import LanceSnapshot, lance_errors
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 
 _SETTLED_SECONDS = 1.0
@@ -147,7 +141,7 @@ class LanceDatabase:
                 self._take_back(version)
             raise
         if not done and (after is None or after.state.commit != change.state.commit):
-            raise changed_meanwhile()
+            raise lance.changed_meanwhile()
 
     def _take_back(self, version: int) -> None:
         """Put back the version before the last, which cannot be read: a file was cut at a limit of the system."""
@@ -214,7 +208,7 @@ class LanceDatabase:
     def _connection(self) -> Any:
         with self._guard:
             if self._connected is None:
-                self._connected = connect(self.uri)
+                self._connected = lance.connect(self.uri)
             return self._connected
 
     def _create(self) -> None:
@@ -227,9 +221,9 @@ class LanceDatabase:
         database, mine = self._connection(), uuid.uuid4().hex
         with lance_errors(self.uri):
             made = {role: f"{role}_{mine}" for role in ("papers", "graph", "notes")}
-            tables = {role: (name, int(make_table(database, role, name).version)) for role, name in made.items()}
+            tables = {role: (name, int(lance.make_table(database, role, name).version)) for role, name in made.items()}
         state = LanceState(uuid.uuid4().hex, tables=tables)
-        row = as_table("library", {"number": [0], "state": [state.to_json()]})
+        row = lance.as_table("library", {"number": [0], "state": [state.to_json()]})
         try:
             with lance_errors(self.uri):
                 database.create_table("library", row)

@@ -14,15 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ragscience.core.errors import (
-    DiskProblem,
-    LibraryBusy,
-    LibraryDamaged,
-    LibraryUnavailable,
-    RagScienceError,
-    UsageError,
-    missing_package,
-)
+from ragscience.core import errors
+from ragscience.core.errors import LibraryDamaged, RagScienceError
 from ragscience.library.keywords import mean_idf_of
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
@@ -63,10 +56,10 @@ def connect(uri: str) -> Any:
     try:
         import lancedb
     except ImportError as error:
-        raise missing_package("A library in LanceDB", "lancedb", "lab", UsageError) from error
+        raise errors.missing_package("A library in LanceDB", "lancedb", "lab", errors.UsageError) from error
     place = uri.removeprefix("lance://")
     if uri.startswith("lance://") and not Path(place).is_absolute():
-        raise UsageError(f"{uri} names no full path.", "Write lance:///full/path/of/a/folder.")
+        raise errors.UsageError(f"{uri} names no full path.", "Write lance:///full/path/of/a/folder.")
     with lance_errors(uri):
         session = lancedb.Session(index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE)
         return lancedb.connect(place, session=session)
@@ -142,9 +135,9 @@ def _written(value: int | str | bytes) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
-def changed_meanwhile() -> LibraryBusy:
+def changed_meanwhile() -> errors.LibraryBusy:
     """The error for a change that another writer came before."""
-    return LibraryBusy(
+    return errors.LibraryBusy(
         "Another process changed the library meanwhile, so this change was not made.", "Run the command again."
     )
 
@@ -181,13 +174,13 @@ def _explained(uri: str, error: BaseException) -> RagScienceError:
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     line = _SOURCE_LINE.sub("", line)[:300].rstrip(".")
     if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
-        return LibraryUnavailable(
+        return errors.LibraryUnavailable(
             f"The library at {uri} is out of reach: {line}.",
             "Is its server reachable, and have you the right to read and write there? Then run the command again.",
         )
     said = f"The library at {uri} could not be read or written: {line}."
     if any(f"(os error {number})" in text for number in _OF_THE_DISK) or getattr(error, "errno", 0) in _OF_THE_DISK:
-        return DiskProblem(said, "Is the disk full or failing, or have you no right to read and write there?")
+        return errors.DiskProblem(said, "Is the disk full or failing, or have you no right to read and write there?")
     return RagScienceError(
         said,
         "Is its place reachable, with room and the right to write? Where its files are damaged, `python ingest.py "

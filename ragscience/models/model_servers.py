@@ -19,20 +19,8 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from ragscience.core.errors import ModelProblem, shown_address
-from ragscience.models.model_http import (
-    MALFORMED,
-    REFUSALS,
-    cause_of,
-    check_installed,
-    client_options,
-    is_loopback,
-    json_errors,
-    one_line,
-    positive,
-    retry_pause,
-    said_by,
-    status_of,
-)
+from ragscience.models import model_http as http
+from ragscience.models.model_http import MALFORMED, positive
 from ragscience.models.model_protocols import ModelDetails, ServerStatus
 
 T = TypeVar("T")
@@ -73,7 +61,7 @@ class ModelServer(ABC):
         """Time limit for each further piece of a reply, and for an embedding."""
         self.offline = offline
         self.key = key or SecretStr("")
-        self.client_options = partial(client_options, self.url, self.connect_seconds)
+        self.client_options = partial(http.client_options, self.url, self.connect_seconds)
         """`model_http.client_options` for this server."""
 
     @abstractmethod
@@ -99,7 +87,7 @@ class ModelServer(ABC):
     @property
     def is_forbidden(self) -> bool:
         """Whether it is another machine, and only this one may be spoken to."""
-        return self.offline and not is_loopback(self.url)
+        return self.offline and not http.is_loopback(self.url)
 
     @cached_property
     def status(self) -> ServerStatus:
@@ -107,7 +95,7 @@ class ModelServer(ABC):
         if self.is_forbidden:
             return ServerStatus(False, why=f"offline, and {self.called} at {self.shown} is another machine")
         try:
-            if is_loopback(self.url):  # importing httpx takes longer than finding that nobody listens
+            if http.is_loopback(self.url):  # importing httpx takes longer than finding that nobody listens
                 parts = urlsplit(self.url)
                 port = parts.port or (443 if parts.scheme == "https" else 80)
                 socket.create_connection((parts.hostname or "", port), self.connect_seconds).close()
@@ -115,11 +103,11 @@ class ModelServer(ABC):
             return ServerStatus(False, why=self.unanswered)
         try:
             return ServerStatus(True, *self._list())
-        except json_errors() as error:
+        except http.json_errors() as error:
             return ServerStatus(False, why=self._why(error))
 
     def _why(self, error: Exception) -> str:
-        code, said = status_of(error), self._said(error)
+        code, said = http.status_of(error), self._said(error)
         if code in (401, 403):
             wants = "refuses the key" if self.key.get_secret_value() else "wants a key"
             return f"the server at {self.shown} {wants} (HTTP {code})"
@@ -185,7 +173,7 @@ class ModelServer(ABC):
                         yield piece
                 return
             except self.reply_errors() as error:
-                pause = retry_pause(error)
+                pause = http.retry_pause(error)
                 if begun or attempt == attempts or pause is None:
                     raise self.problem(error, name) from error
                 sleep(pause)
@@ -195,7 +183,7 @@ class ModelServer(ABC):
         import httpx
         from pydantic import ValidationError
 
-        cause, called = cause_of(error), _capital(self.called)
+        cause, called = http.cause_of(error), _capital(self.called)
         if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | ConnectionError):
             return ModelProblem(f"{_capital(self.unanswered)}.", self.start)
         if isinstance(cause, httpx.TimeoutException):
@@ -204,7 +192,7 @@ class ModelServer(ABC):
         if isinstance(cause, httpx.TransportError):
             broke = f"The connection to {self.called} at {self.shown} broke ({type(cause).__name__})."
             return ModelProblem(broke, "Try again.")
-        code, said = status_of(error), self._said(error)
+        code, said = http.status_of(error), self._said(error)
         if code is not None:
             return self._refused(code, said, name)
         if isinstance(error, ValidationError) or (isinstance(error, MALFORMED) and not isinstance(error, ValueError)):
@@ -219,19 +207,19 @@ class ModelServer(ABC):
             return ModelProblem(f"{server} {key} (HTTP {code}).", _KEY_FIX)
         if code == 404:
             return self.without(name)
-        for words, meaning, fix in REFUSALS:
+        for words, meaning, fix in http.REFUSALS:
             if any(each in folded for each in words):
                 return ModelProblem(f"{meaning.format(name)}{told}.", fix)
         if code == 429:
             return ModelProblem(f"{server} is busy (HTTP 429{told}).", "Try again in a moment.")
-        http = f" (HTTP {code}{told})" if code > 0 else told
+        status = f" (HTTP {code}{told})" if code > 0 else told
         fix = f"Set {self.setting} to the address itself; redirects are not followed." if 300 <= code < 400 else _AGAIN
-        return ModelProblem(f"{server} failed with {name}{http}.", fix)
+        return ModelProblem(f"{server} failed with {name}{status}.", fix)
 
     def _said(self, error: Exception) -> str:
         """The server's own words in one line, without the key."""
-        key, text = self.key.get_secret_value(), said_by(error)
-        return one_line(text.replace(key, "…") if key else text)
+        key, text = self.key.get_secret_value(), http.said_by(error)
+        return http.one_line(text.replace(key, "…") if key else text)
 
 
 class Ollama(ModelServer):
@@ -254,7 +242,7 @@ class Ollama(ModelServer):
         """What a call of its own client may end in."""
         import ollama
 
-        return (ollama.ResponseError, *json_errors())
+        return (ollama.ResponseError, *http.json_errors())
 
     def _list(self) -> tuple[str, Mapping[str, str]]:
         version = str(self.json("/api/version").get("version", ""))
@@ -270,13 +258,13 @@ class Ollama(ModelServer):
             context, dimension = (info.get(f"{architecture}.{key}") for key in ("context_length", "embedding_length"))
             capabilities = tuple(str(each) for each in answer.get("capabilities") or ())
             parameters = positive(info.get("general.parameter_count"))
-        except json_errors() as error:
+        except http.json_errors() as error:
             raise self.problem(error, name) from None
         return ModelDetails(positive(context), positive(dimension), capabilities, parameters)
 
     def served_context(self, name: str) -> int | None:
         """The window of a loaded model (/api/ps), in tokens; None if unknown."""
-        with suppress(*json_errors()):
+        with suppress(*http.json_errors()):
             loaded = self.json("/api/ps").get("models") or []
             return next((positive(each.get("context_length")) for each in loaded if each.get("name") == name), None)
         return None
@@ -306,7 +294,7 @@ class OpenAIServer(ModelServer):
 
     def langchain_options(self, read_seconds: float | None, seconds: float | None, longest: int) -> dict[str, Any]:
         """Arguments for LangChain's models of OpenAI's API. Raises ModelProblem where their package is missing."""
-        check_installed()
+        http.check_installed()
         import httpx
 
         client = self.client_options(read_seconds, seconds, longest)
@@ -323,7 +311,7 @@ class OpenAIServer(ModelServer):
         """What a call of OpenAI's client may end in."""
         import openai
 
-        return (openai.OpenAIError, *json_errors())
+        return (openai.OpenAIError, *http.json_errors())
 
     @cached_property
     def _entries(self) -> Mapping[str, Any]:
@@ -338,7 +326,7 @@ class OpenAIServer(ModelServer):
         meta = self._entry(name).get("meta")
         parameters = positive(meta.get("n_params")) if isinstance(meta, dict) else None
         calls_tools = True
-        with suppress(*json_errors()):
+        with suppress(*http.json_errors()):
             calls_tools = self._props["chat_template_caps"]["supports_tools"] is not False
         return ModelDetails(self.served_context(name), None, ("tools",) if calls_tools else (), parameters)
 
@@ -347,9 +335,9 @@ class OpenAIServer(ModelServer):
         longest = positive(self._entry(name).get("max_model_len"))
         if longest:
             return longest
-        with suppress(*json_errors()):
+        with suppress(*http.json_errors()):
             return positive(self._props["default_generation_settings"].get("n_ctx"))
-        with suppress(*json_errors()):  # LM Studio says it of a loaded model
+        with suppress(*http.json_errors()):  # LM Studio says it of a loaded model
             entries = self.json(self._beside("/api/v0/models"))["data"]
             return next((positive(each.get("loaded_context_length")) for each in entries if each["id"] == name), None)
         return None

@@ -17,17 +17,8 @@ from pydantic import Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive, Scope, Send
 
-from ragscience.agent.tools import (
-    InPaper,
-    OfKind,
-    Query,
-    Toolbox,
-    UnderHeading,
-    Words,
-    arguments_of,
-    checked_arguments,
-    what_is_wrong,
-)
+from ragscience.agent import tools
+from ragscience.agent.tools import InPaper, Toolbox, Words
 from ragscience.core import __version__
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
@@ -92,7 +83,7 @@ class AssistantCall:
             given = dict(arguments)
             if name in _TEXTS and "max_tokens" in given:
                 self._chars = _tokens(given.pop("max_tokens")) * _CHARS
-            checked = checked_arguments(_OFFERED[name], given)
+            checked = tools.checked_arguments(_OFFERED[name], given)
             if hasattr(self, name):
                 value = without_folders(getattr(self, name)(**checked), home)
                 text = to_json(value)
@@ -100,7 +91,7 @@ class AssistantCall:
                 toolbox = Toolbox(self._library, finds=_no_search, most_chars=self._chars)
                 text, _ = getattr(toolbox, name)(**checked)
         except RagScienceError as error:
-            text, is_error = words_without_folders(what_is_wrong(error), home), True
+            text, is_error = words_without_folders(tools.what_is_wrong(error), home), True
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], structured_content=value or None, is_error=is_error)
 
@@ -114,7 +105,7 @@ class AssistantCall:
         return Filters(paper_ids=tuple(each.paper_id for each in self._papers(paper)), **given)
 
     def search(
-        self, query: Query, paper: InPaper = "", section: UnderHeading = "", kind: OfKind = "",
+        self, query: tools.Query, paper: InPaper = "", section: tools.UnderHeading = "", kind: tools.OfKind = "",
         collection: InCollection = "", tag: WithTag = "",
     ) -> dict[str, Any]:  # fmt: skip
         """Find the passages of the papers that fit a query best.
@@ -224,7 +215,7 @@ _OFFERED: Mapping[str, Callable[..., Any]] = {
 
 def _schema(name: str) -> dict[str, Any]:
     """Of a tool, what it does (`description`) and its arguments (`properties`), JSON Schema; others are refused."""
-    schema = arguments_of(_OFFERED[name]).model_json_schema()
+    schema = tools.arguments_of(_OFFERED[name]).model_json_schema()
     if name in _TEXTS:
         tokens = {"type": "integer", "minimum": 100, "maximum": MOST_TOKENS, "default": TOKENS}
         schema["properties"] = {**schema["properties"], "max_tokens": tokens}

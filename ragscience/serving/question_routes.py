@@ -17,12 +17,7 @@ from ragscience.core.records import Answer, Turn
 from ragscience.core.serialization import select, to_json
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
-from ragscience.engine.printable import (
-    answer_output,
-    conversation_output,
-    search_output,
-    turns_output,
-)
+from ragscience.engine.printable import answer_output, conversation_output, search_output, turns_output
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
 from ragscience.engine.review_runs import draft_output, quote_output
 from ragscience.engine.saved_answers import SavedAnswers
