@@ -33,7 +33,7 @@ def show(
     names: list[str] | None = opt.argument(
         "NAME", "Show only these settings, with their meaning.", None, autocompletion=opt.settings_names
     ),
-) -> int:
+) -> None:
     """Show each setting, its value and where the value comes from."""
     from ragscience.core import settings as stored
 
@@ -55,7 +55,6 @@ def show(
         say(text)
     if not names:
         _print(f"Saved settings: {stored.config_file(loaded.settings.home)}")
-    return 0
 
 
 @config_app.command("set")
@@ -64,7 +63,7 @@ def set_values(
     words: list[str] = opt.argument(
         "NAME VALUE", "A setting and its value, or several such pairs.", autocompletion=opt.settings_names
     ),
-) -> int:
+) -> None:
     """Save settings in config.toml in the home.
 
     Comments in the file stay. Write lists as JSON.
@@ -85,11 +84,10 @@ def set_values(
         _print(f"{name} = {_written(value)} in {stored.config_file(place)}")
         if sources[name] == "environment":
             say(f"{stored.ENV_PREFIX}{name.upper()} in the environment overrides it.")
-    return 0
 
 
 @config_app.command("unset")
-def unset(run: opt.Run, names: list[str] = NAMES) -> int:
+def unset(run: opt.Run, names: list[str] = NAMES) -> None:
     """Remove settings from config.toml in the home."""
     from ragscience.core import settings as stored
 
@@ -101,11 +99,10 @@ def unset(run: opt.Run, names: list[str] = NAMES) -> int:
     stored.write_config(place, dict.fromkeys(names))
     for name in names:
         _print(f"{name} is no longer in {stored.config_file(place)}")
-    return 0
 
 
 @config_app.command("allow")
-def allow_values(run: opt.Run) -> int:
+def allow_values(run: opt.Run) -> None:
     """Allow the risky settings in config.toml.
 
     That is what can start a program, send text elsewhere, or use files. It holds for these values in this home, and for
@@ -117,11 +114,10 @@ def allow_values(run: opt.Run) -> int:
     waiting = loaded.not_allowed
     if not waiting:
         _print("There is nothing to allow.")
-        return 0
+        return
     stored.allow(stored.permission(loaded.settings.home, name, value) for name, value in waiting.items())
     for name, value in sorted(waiting.items()):
         _print(f"allowed: {name} = {_written(value)}")
-    return 0
 
 
 def _checked(home: Path, words: dict[str, str]) -> dict[str, Any]:
@@ -196,8 +192,7 @@ def list_profiles(run: opt.Run, json: bool = opt.JSON) -> int:
     if json:
         more = [{"chosen": one.name == chosen, "weights": _weights(one), "passages": one.top_k} for one in profiles]
         found = [select(PROFILE, one, **each) for one, each in zip(profiles, more, strict=True)]
-        print_json(select("schema profiles", profiles=found))
-        return 0
+        return print_json(select("schema profiles", profiles=found))
     heads = ("profile", "in use", "about", "candidates", "first pass", "reranked", "passages")
     rows = [
         (one.name, "in use" if one.name == chosen else "", one.about,
@@ -217,8 +212,7 @@ def list_models(run: opt.Run, json: bool = opt.JSON) -> int:
     with opened(**run.flags()) as engine:
         rows = engine.model_rows()
     if json:
-        print_json({"schema": SCHEMA_VERSION, "models": rows})
-        return 0
+        return print_json({"schema": SCHEMA_VERSION, "models": rows})
     cells = [(one.part, one.model or "none", one.where, one.why, one.warning) for one in rows]
     print_table(("part", "model", "where", "why", "warning"), cells, console(), wraps=(), joined=2)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragscience.cli import options as opt
 from ragscience.cli.output import console, flat, paged, print_json, print_table, put
@@ -113,8 +113,8 @@ def show_graph(
             select("source relation target pages depth confidence", each, **step_output(each.step))
             for each in found.relations
         ]
-        print_json(select("schema entities hops relations reached", found, entities=entities, relations=relations))
-        return 0
+        shown = {"entities": entities, "relations": relations}
+        return print_json(select("schema entities hops relations reached", found, **shown))
     with paged() as out:
         for near in found.entities:
             named, others = near.entity, [other for other in near.entity.names if other != near.entity.label]
@@ -149,8 +149,7 @@ def show_path(
         names, steps = engine.graph.path(first, second, together=together)
     if json:
         shown = [step_output(step) for step in steps]
-        print_json(select("schema source target steps", source=names[0], target=names[-1], steps=shown))
-        return 0
+        return print_json(select("schema source target steps", source=names[0], target=names[-1], steps=shown))
     out = console()
     for step in steps:
         put(out, path_words(step))
@@ -176,12 +175,12 @@ def related(
         rows = [
             select("file path title cosine", one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in found
         ]
-        linked = {
+        linked: dict[str, Any] = {
             name: [select("file path title", one, title=title_of(one)) for one in papers]
             for name, papers in (("cites", cites), ("cited_by", cited_by))
         }
-        print_json(select("schema file path related", paper, related=rows) | linked | {"cites_elsewhere": absent})
-        return 0
+        linked["cites_elsewhere"] = absent
+        return print_json(select("schema file path related", paper, related=rows) | linked)
     if not (found or cites or cited_by):
         say("There are no other papers.")
     cells = [(f"{cosine:.3f}", other.file, title_of(other)) for other, cosine in found]
@@ -195,7 +194,7 @@ def draw_map(
     run: opt.Run,
     output: Path = opt.argument("OUT.html", "The HTML file to write."),
     force: bool = opt.flag("--force", "Replace the file even if it is not a map."),
-) -> int:
+) -> None:
     """Write a map of the papers and the knowledge graph, as an HTML page.
 
     It opens in any browser, without a network.
@@ -209,4 +208,3 @@ def draw_map(
     screen.tell(f"Written to {output}: {shown}. Open it in a browser. {left_out}".rstrip())
     if not entities:
         screen.tell("No entities yet: `python ingest.py graph` finds them in the papers.")
-    return 0

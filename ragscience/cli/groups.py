@@ -138,14 +138,14 @@ class App(typer.Typer):
         }
         register = super().command(name, **more)
 
-        def taken(command: Callable[..., int]) -> Callable[..., int]:
+        def taken(command: Callable[..., int | None]) -> Callable[..., int | None]:
             register(grouped(command))
             return command
 
         return taken
 
 
-def grouped(command: Callable[..., int]) -> Callable[..., int]:
+def grouped(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """The command as Typer takes it: a parameter that is a dataclass becomes one parameter for each of its fields."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
@@ -159,7 +159,7 @@ def grouped(command: Callable[..., int]) -> Callable[..., int]:
         ]  # fmt: skip
 
     @functools.wraps(command)
-    def run(**given: Any) -> int:
+    def run(**given: Any) -> int | None:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         return command(**given)

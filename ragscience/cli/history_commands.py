@@ -42,8 +42,8 @@ def list_conversations(engine: Engine, *, limit: int | None, as_json: bool) -> i
     """The conversations, the one changed last first: `limit` of them, else all as JSON and SHOWN as a table."""
     every = engine.history.conversations()
     if as_json:
-        print_json(select("schema conversations", conversations=[conversation_output(item) for item in every[:limit]]))
-        return 0
+        shown_all = [conversation_output(item) for item in every[:limit]]
+        return print_json(select("schema conversations", conversations=shown_all))
     shown = every[: limit or SHOWN]
     rows = [
         (str(one.conversation_id), local_time(one.changed_at), str(one.turns), one.name, one.title) for one in shown
@@ -71,8 +71,7 @@ def show_history(
     with opened(**run.flags()) as engine:
         conversation, turns = engine.history.conversation(which)
     if json:
-        print_json(turns_output(conversation, turns))
-        return 0
+        return print_json(turns_output(conversation, turns))
     with paged() as out:
         name = f" {plain(conversation.name)}" if conversation.name else ""
         began = f"{counted(conversation.turns, 'turn')}, started {local_time(conversation.started_at)}"
@@ -91,7 +90,7 @@ def search_kept(
     run: opt.Run,
     words: list[str] = opt.argument("WORD", "Words that must all be in question or answer."),
     limit: int | None = opt.LIMIT,
-) -> int:
+) -> None:
     """Search earlier questions and answers."""
     text = " ".join(words)
     with opened(**run.flags()) as engine:
@@ -104,7 +103,6 @@ def search_kept(
         put(out, where, style="dim")
         put(out, shortened(kept.answer.question, QUESTION_CHARS), "> ", style="bold")
         put(out, shortened(kept.answer.text.replace("**", ""), QUESTION_CHARS), "  ")
-    return 0
 
 
 @history_app.command("export", example="python query.py history export thesis -o thesis.md")
@@ -114,7 +112,7 @@ def export_history(
     bib: bool = opt.flag("--bib", "Instead write the cited papers as BibTeX."),
     cite: opt.Cites = opt.CITE,
     output: Path | None = opt.OUTPUT_FILE,
-) -> int:
+) -> None:
     """Write a conversation as Markdown, for example to a file.
 
     Without an id: the last one.
@@ -129,7 +127,6 @@ def export_history(
         else:
             text = as_markdown(conversation.name or conversation.title, turns, cite=engine.papers.citing(cite))
     hand_over(text, output)
-    return 0
 
 
 def export_notes(
@@ -163,7 +160,7 @@ def delete_history(
     which: str | None = opt.WHICH,
     everything: bool = opt.flag("--all", "Delete all conversations; asks first."),
     yes: bool = opt.YES,
-) -> int:
+) -> None:
     """Delete a conversation, one answer, or everything."""
     if (which is None) != everything:
         raise UsageError("Say what to delete: an id, or --all.", "`python query.py history list` shows the ids.")
@@ -172,7 +169,6 @@ def delete_history(
             confirm("Deleting every conversation cannot be undone.", yes=yes)
         gone = engine.history.delete(which)
     say(f"{counted(gone, 'turn')} deleted." if gone else "No conversations are saved now.")
-    return 0
 
 
 # How answers were made
@@ -212,8 +208,7 @@ def list_audited(engine: Engine, limit: int, *, as_json: bool) -> int:
     if as_json:
         names = ("answer_id", "at", "question", "mode", "refused", "agent", "trace_id")
         listed = [{name: one.get(name) for name in names} | {"passages": len(one["passages"])} for one in records]
-        print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": listed})
-        return 0
+        return print_json({"schema": AUDIT_SCHEMA_VERSION, "answers": listed})
     rows = [
         (one["answer_id"], local_time(one["at"]), "refused" if one["refused"] else "", one["question"])
         for one in records
@@ -229,8 +224,7 @@ def show_audited(engine: Engine, start: str, *, as_json: bool) -> int:
     """All that was kept of one answer; as JSON, the object as it is kept."""
     record = engine.history.audit_record(start)
     if as_json:
-        print_json(record)
-        return 0
+        return print_json(record)
     with paged() as out:
         put(out, plain(record["question"]), "> ", style="bold")
         put(out, plain(record["answer"]) + "\n", width=PROSE)

@@ -46,7 +46,7 @@ def add(
         return show_result(engine.ingest.add(paths or (), workers=workers.chosen(), on_event=screen), screen)
 
 
-def init(run: opt.Run) -> int:
+def init(run: opt.Run) -> None:
     """Create a home: a folder with papers/ for PDFs and other papers.
 
     Existing files are left as they are.
@@ -55,7 +55,6 @@ def init(run: opt.Run) -> int:
         if not run.quiet:
             place = shlex.quote(str(engine.home.root))
             say(f"Put PDFs into {engine.home.papers}; `python ingest.py --home {place}` reads them.")
-    return 0
 
 
 def list_papers(
@@ -65,7 +64,7 @@ def list_papers(
     ),
     failed: bool = opt.flag("--failed", "Instead list the files that are not in the library, and why."),
     json: bool = opt.JSON,
-) -> int:
+) -> None:
     """List the papers in the library.
 
     Piped output is one paper per line, with tabs between fields and nothing cut.
@@ -75,13 +74,12 @@ def list_papers(
     with opened(**run.flags()) as engine, paged(is_long=not json) as out:
         if failed:
             show_skipped(engine.papers.skipped(), engine.home.papers, None if json else out)
-            return 0
+            return
         papers = in_order(engine.papers.list(), sort)
         if json:
             print_json(select("schema papers", papers=[paper_output(paper) for paper in papers]))
         else:
             papers_view(papers, out)
-    return 0
 
 
 def show(
@@ -89,7 +87,7 @@ def show(
     file: str = opt.ONE_PAPER,
     page: int | None = opt.option("--page N", "Show the text read from this page, with the kind of each part.", min=1),
     json: bool = opt.JSON,
-) -> int:
+) -> None:
     """Show what the library knows about one paper, or the text read from a page."""
     from ragscience.cli.paper_views import show_page, show_paper
 
@@ -99,7 +97,6 @@ def show(
             show_paper(outline, None if json else out, engine.files.shown(outline.paper.path))
         else:
             show_page(engine.papers.page(file, page), None if json else out)
-    return 0
 
 
 def duplicates(
@@ -108,7 +105,7 @@ def duplicates(
         "--dedupe HOW", "keep-newest removes the older of two versions of a paper from the library; files remain."
     ),
     json: bool = opt.JSON,
-) -> int:
+) -> None:
     """List papers that are in the library twice."""
     from ragscience.cli.paper_views import show_pairs
 
@@ -117,14 +114,13 @@ def duplicates(
         removed = engine.ingest.keep_newest(on_event=screen) if dedupe else ()
         _tell_left_out(len(removed), screen)
     show_pairs(pairs, removed, None if json else console())
-    return 0
 
 
 def remove(
     run: opt.Run,
     papers: list[str] = opt.SOME_PAPERS,
     yes: bool = opt.YES,
-) -> int:
+) -> None:
     """Remove papers from the library.
 
     Their files remain on disk and are skipped from then on, unless you name them in `ingest.py add`. It asks before one
@@ -140,7 +136,6 @@ def remove(
                 what = f"{counted(len(found), 'paper')} match {pattern!r}: {files}."
                 confirm(what, yes=False, question=f"Remove all {len(found):,}?")
         _tell_left_out(len(engine.ingest.remove(papers, on_event=screen)), screen)
-    return 0
 
 
 def _tell_left_out(count: int, screen: IngestScreen) -> None:
@@ -199,7 +194,7 @@ def bib(
 def watch(
     run: opt.Reading,
     folder: Path | None = opt.argument("FOLDER", "A folder, with everything in it. Default: papers/.", None),
-) -> int:
+) -> None:
     """Watch a folder and read papers as they arrive, until Ctrl-C.
 
     SIGTERM also stops it. The folder is searched every second, also on a network file system.
@@ -207,7 +202,6 @@ def watch(
     screen = WatchScreen(quiet=run.quiet)
     with cancelled_by_signals() as cancel, opened(screen, **run.flags()) as engine:
         engine.ingest.watch(folder, on_event=screen, cancel=cancel)
-    return 0
 
 
 def rebuild(

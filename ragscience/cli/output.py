@@ -126,14 +126,15 @@ def local_time(moment: str) -> str:
         return plain(moment)
 
 
-def print_json(value: object) -> None:
-    """One line on stdout in UTF-8, seen by a pipe at once."""
+def print_json(value: object) -> int:
+    """One line on stdout in UTF-8, seen by a pipe at once; the exit code of a command that prints it, 0."""
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(encoding="utf-8")
     if isinstance(value, dict) and "warnings" in value:
         value = {**value, "warnings": [as_called(text) for text in value["warnings"]]}
     sys.stdout.write(to_json(value) + "\n")
     sys.stdout.flush()
+    return 0
 
 
 def hand_over(text: str, target: Path | None) -> None:

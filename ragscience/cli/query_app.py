@@ -150,13 +150,12 @@ def open_page(
     run: opt.Run,
     number: int = opt.argument("N", "The source's number, as listed under the answer.", 1),
     answer: str = opt.option("--answer ID", "The answer that has the source (the start of its id), or last.", "last"),
-) -> int:
+) -> None:
     """Open a source of the last answer in a PDF viewer, at its page."""
     from ragscience.cli.source_views import open_source
 
     with opened(**run.flags()) as engine:
         open_source(engine, engine.history.answer(answer).answer, number)
-    return 0
 
 
 def bib(
@@ -165,7 +164,7 @@ def bib(
     cited: str | None = opt.option("--cited ID", "Only papers that this answer cites: the start of its id, or last."),
     csl: bool = opt.flag("--csl", "Write CSL-JSON, for Zotero, pandoc and others."),
     output: Path | None = opt.OUTPUT_FILE,
-) -> int:
+) -> None:
     """Write papers as BibTeX.
 
     If something about a paper is uncertain, its note field says so.
@@ -173,7 +172,7 @@ def bib(
     from ragscience.cli.source_views import show_bib
 
     with opened(**run.flags()) as engine:
-        return show_bib(engine, papers or [], cited=cited, csl=csl, target=output)
+        show_bib(engine, papers or [], cited=cited, csl=csl, target=output)
 
 
 # Evaluation

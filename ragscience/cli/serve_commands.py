@@ -44,7 +44,7 @@ def serve(
     tls_key: Path | None = opt.option("--tls-key FILE", "Key of the certificate, not encrypted (PEM)."),
     behind_proxy: bool = opt.flag("--behind-proxy", "A proxy in front speaks TLS, and says who asks."),
     proxy: list[str] | None = opt.option("--proxy ADDRESS", "Address of that proxy, where it is another machine."),
-) -> int:
+) -> None:
     """Serve the library to a browser and to other programs, until Ctrl-C.
 
     On this machine alone it needs nothing. For other machines (another --host) it needs tokens for its people
@@ -54,7 +54,7 @@ def serve(
         if run.home is not None:  # it would be another one's
             fix = f"Write it at the end: serve {ctx.invoked_subcommand} … --home DIR"
             raise UsageError("--home belongs after the command.", fix)
-        return 0
+        return
     _check_installed()
     from ragscience.serving.access import ServerOptions
     from ragscience.serving.server_app import run_server
@@ -74,7 +74,6 @@ def serve(
         if options.is_shared:
             _check_shared(options, engine)
         run_server(engine, options, _listening)
-    return 0
 
 
 def _listening(address: str) -> None:
@@ -126,7 +125,7 @@ def _tls_files(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
     return cert, key
 
 
-def mcp(run: opt.Run) -> int:
+def mcp(run: opt.Run) -> None:
     """Give an assistant tools to search and read the papers (MCP over stdin and stdout).
 
     The assistant's program starts it: name `python` as the command, and the path of query.py and `mcp` as arguments.
@@ -136,7 +135,6 @@ def mcp(run: opt.Run) -> int:
 
     with opened(**run.flags()) as engine:
         run_stdio(engine)
-    return 0
 
 
 def _check_installed() -> None:
@@ -171,14 +169,13 @@ def add_token(
     role: Literal["reader", "writer"] = opt.option(
         "--role ROLE", "reader (may read and ask) or writer (also add and remove papers, build the graph).", "reader"
     ),
-) -> int:
+) -> None:
     """Make a token for a person and print it, this once.
 
     The person signs in with it; programs send it as `Authorization: Bearer TOKEN`.
     """
     sys.stdout.write(f"{_tokens(run).add(name, role)}\n")
     say(f"{name} is {role}. Give them the token safely: it is not shown again.")
-    return 0
 
 
 @token_app.command("list")
@@ -187,8 +184,7 @@ def list_tokens(run: opt.Run, json: bool = opt.JSON) -> int:
     found = _tokens(run).all()
     if json:
         rows = [{"name": each.name, "role": each.role, "created_at": each.created_at} for each in found]
-        print_json({"schema": SCHEMA_VERSION, "tokens": rows})
-        return 0
+        return print_json({"schema": SCHEMA_VERSION, "tokens": rows})
     cells = [(each.name, each.role, local_time(each.created_at)) for each in found]
     print_table(("name", "role", "made"), cells, console(), wraps=())
     if not found:
@@ -197,11 +193,10 @@ def list_tokens(run: opt.Run, json: bool = opt.JSON) -> int:
 
 
 @token_app.command("revoke")
-def revoke_token(run: opt.Run, name: str = PERSON) -> int:
+def revoke_token(run: opt.Run, name: str = PERSON) -> None:
     """End a person's token, also on a running server.
 
     Their conversations are kept for a later token of the same name.
     """
     _tokens(run).revoke(name)
     say(f"The token of {name} is revoked.")
-    return 0

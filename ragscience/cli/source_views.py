@@ -182,8 +182,8 @@ def _start(command: list[str], source: places.Source) -> None:
 # References
 
 
-def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: bool, target: Path | None) -> int:
-    """Write the named papers, those that the answer `cited` cites, or all as BibTeX or CSL-JSON; an exit code.
+def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: bool, target: Path | None) -> None:
+    """Write the named papers, those that the answer `cited` cites, or all as BibTeX or CSL-JSON.
 
     `cited` is the beginning of an answer's id, or "last". Raises UsageError for both at once, RagScienceError for a
     paper, NothingFound for an answer that is not there.
@@ -199,10 +199,9 @@ def show_bib(engine: Engine, papers: Sequence[str], *, cited: str | None, csl: b
             say("The library has no papers.")
     if target is not None:
         hand_over(text, target)
-        return 0
+        return
     with paged() as out:
         out.print(Text(text.encode("utf-8", "replace").decode()), soft_wrap=True, end="")
-    return 0
 
 
 def cited_text(engine: Engine, answers: Sequence[Answer], *, csl: bool) -> str:

@@ -26,7 +26,7 @@ from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Filters, Found, Paper, StoredChunk
 from ragscience.core.serialization import to_json
 from ragscience.engine.library_engine import Engine
-from ragscience.engine.places import find_quote, sources_of
+from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of
 from ragscience.serving.problem_responses import of, without_folders, words_without_folders
@@ -58,7 +58,6 @@ _CHARS = 4
 _ID = re.compile(r"([0-9a-f]{12})#(\d{1,7})")
 _TEXTS = frozenset(("search", "fetch", "ask", "read_page", "list_papers"))
 """Tools whose results can be long."""
-_QUOTES_SHOWN = 20
 InCollection = Annotated[Words, Field(description="Only papers of this collection: a part of its name.")]
 WithTag = Annotated[Words, Field(description="Only papers with this tag.")]
 
@@ -159,24 +158,12 @@ class AssistantCall:
     def check_quote(
         self, quote: Annotated[Words, Field(description="The words; […] where some are left out.")], paper: InPaper = ""
     ) -> dict[str, Any]:
-        """Whether words stand in the papers as they are quoted, and on which pages."""
-        library = self._library
-        papers = {each.paper_id: each for each in self._papers(paper) or library.papers()}
-        if paper:
-            pages = [(number, page) for number, one in papers.items() for page in range(1, one.pages + 1)]
-        else:
-            pages = self._pages_like(quote)
-        held = [(number, page) for number, page in pages if find_quote(quote, library.contents(number).text(page))]
-        places = [{"file": papers[number].file, "page": page} for number, page in held[:_QUOTES_SHOWN]]
-        where = "every page of it was read" if paper else "the pages that are most like it were read"
-        return {"found": bool(places), "places": places, "how": where}
-
-    def _pages_like(self, quote: str) -> list[tuple[int, int]]:
-        """(id of the paper, page) of the passages that are nearest to the words."""
-        asked = SearchRequest(quote, Filters(kinds=("all",)), top_k=40, rerank="off")
-        chunks = [hit.chunk for hit in self._engine.search(asked, cancel=self._cancel).hits]
-        pages = ((one.paper_id, page) for one in chunks for page in range(one.page_start, one.page_end + 1))
-        return list(dict.fromkeys(pages))
+        """Whether words stand in the papers as they are quoted, and on which pages; else what is printed like them."""
+        found = self._engine.review.quote(quote, [paper] if paper else ())
+        exact, other = ([one for one in found if bool(one.differences) is differs] for differs in (False, True))
+        places = [of(cited, "file page") for one in exact for cited in one.citations]
+        like = [of(cited, "file page quote") for one in other for cited in one.citations]
+        return {"found": bool(places), "places": places, "like": like}
 
     def _passage(self, id_: str) -> tuple[StoredChunk, Paper]:
         """The passage that `search` gave this id, with its paper. Raises NothingFound."""

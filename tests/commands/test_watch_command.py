@@ -20,8 +20,9 @@ DEADLINE_SECONDS = 60
 HASTY = """
 import os, runpy, sys
 sys.path[0] = os.path.dirname(sys.argv[1])
-from ragscience.engine import watch_runs
-watch_runs.SETTLE_SECONDS = watch_runs.LOOK_SECONDS = watch_runs.BUSY_SECONDS = 0.2
+from ragscience.engine import ingest
+from ragscience.library import seen_files
+seen_files.SETTLE_SECONDS = seen_files.LOOK_SECONDS = ingest.BUSY_SECONDS = 0.2
 del sys.argv[0]
 if __name__ == "__main__":
     runpy.run_path(sys.argv[0], run_name="__main__")
