@@ -45,7 +45,9 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
         passages = [hit.chunk.text for hit in search(one.shared, SearchRequest(QUESTION, top_k=PAIRS)).hits]
     folder = random_cross_encoder()
     theirs = CrossEncoder(str(folder), max_length=512, device="cpu")
-    ours = open_cross_encoder(folder, "random", cache_folder=load_settings().cache_folder, on_warning=print)
+    ours = open_cross_encoder(
+        folder, load_settings().reranker, cache_folder=load_settings().cache_folder, on_warning=print
+    )
     pairs = [(QUESTION, passage) for passage in passages]
     sides = {
         BASELINE: clock(lambda: theirs.predict(pairs, show_progress_bar=False)),

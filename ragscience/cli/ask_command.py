@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ragscience.cli.answer_view import answer_footer, answer_view, brief_line, quotes_below
 from ragscience.cli.output import console, paged, print_json, put
@@ -22,7 +22,7 @@ from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.places import cited_by
 from ragscience.engine.printable import answer_output, counted, error_output, plain, search_output
-from ragscience.engine.requests import AskRequest, SearchRequest, check_question, filters_of, joined
+from ragscience.engine.requests import LISTS, AskRequest, SearchRequest, check_question, filters_of, joined
 
 Request = TypeVar("Request", bound=SearchRequest)
 Asked = tuple[str | None, str | None]
@@ -178,16 +178,8 @@ def _parse(raw: bytes, number: int) -> Line:
         item = json.loads(line)
         question_id = None if item.get("id") is None else str(item["id"])
         found = from_json(_Line, item)
-        filters = filters_of(
-            papers=_several(found.paper),
-            sections=_several(found.section),
-            kinds=_several(found.kind),
-            authors=_several(found.author),
-            collections=_several(found.collection),
-            tags=_several(found.tag),
-            item_types=_several(found.item_type),
-            years=None if found.year is None else str(found.year),
-        )
+        lists: dict[str, Any] = {field: _several(getattr(found, name)) for name, field in LISTS.items()}
+        filters = filters_of(years=None if found.year is None else str(found.year), **lists)
         return question_id, SearchRequest(check_question(found.question), filters, found.history)
     except UsageError as error:
         return question_id, UsageError(f"Line {number}: {error.message}", error.fix)

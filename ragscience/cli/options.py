@@ -160,19 +160,10 @@ class Narrow:
 
     def filters(self, pages: str | None = None) -> Filters:
         """The part of the library. Raises UsageError."""
-        from ragscience.engine.requests import filters_of
+        from ragscience.engine.requests import LISTS, filters_of
 
-        return filters_of(
-            papers=self.paper,
-            pages=_page_range(pages),
-            sections=self.section,
-            kinds=self.kind,
-            years=self.year,
-            authors=self.author,
-            collections=self.collection,
-            tags=self.tag,
-            item_types=self.item_type,
-        )
+        lists = {field: getattr(self, name) for name, field in LISTS.items()}
+        return filters_of(pages=_page_range(pages), years=self.year, **lists)
 
 
 def _page_range(text: str | None) -> tuple[int, int] | None:

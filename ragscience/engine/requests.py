@@ -17,19 +17,18 @@ from ragscience.search.paper_lookup import papers_matching
 
 _YEAR = re.compile(r"(\d{4})?(?:\s*([-–])\s*(\d{4})?)?")
 _FIRST, _LAST = 1, 9999
-_FIELDS = {
+LISTS = {
     "paper": "papers", "section": "sections", "kind": "kinds", "author": "authors", "collection": "collections",
-    "tag": "tags", "item-type": "item_types", "year": "years",
+    "tag": "tags", "item_type": "item_types",
 }  # fmt: skip
-"""The field of `Filters` for each name."""
-_LISTS = tuple(_FIELDS.values())[:-1]
+"""The field of `Filters` for each name of which there may be several."""
 
 
 def filters_of(
     *, pages: tuple[int, int] | None = None, years: str | None = None, **lists: Sequence[str] | None
 ) -> Filters:
     """The filters; `lists` by their field. Raises UsageError for an unknown kind, an invalid year, or blanks only."""
-    named = {field: name for name, field in _FIELDS.items()}
+    named = {field: name.replace("_", "-") for name, field in LISTS.items()}
     given: dict[str, Any] = {
         field: tuple(_value(text, named[field]) for text in texts or ()) for field, texts in lists.items()
     }
@@ -70,13 +69,13 @@ def year_range(text: str) -> tuple[int, int]:
 
 def joined(general: Filters, own: Filters) -> Filters:
     """The filters of a whole run with those of one question of it: lists together, its own pages and years first."""
-    lists = {name: (*getattr(general, name), *getattr(own, name)) for name in _LISTS}
+    lists = {name: (*getattr(general, name), *getattr(own, name)) for name in LISTS.values()}
     return replace(general, **lists, pages=own.pages or general.pages, years=own.years or general.years)
 
 
 def described(filters: Filters) -> str:
     """The filters by name: `section=method year=2015-2020`; empty without filters."""
-    lists = {name: getattr(filters, field) for name, field in _FIELDS.items() if field in _LISTS}
+    lists = {name.replace("_", "-"): getattr(filters, field) for name, field in LISTS.items()}
     parts = [f"{name}={shlex.quote(value)}" for name, values in lists.items() for value in values]
     if filters.pages:
         first, last = filters.pages

@@ -210,10 +210,7 @@ def is_new_choice(file: Path, part: str, text: str) -> bool:
     `file` keeps what was said and may be deleted at any time. Where it cannot be read, nothing has been said; where it
     cannot be written, a choice is said again each time.
     """
-    try:
-        said = dict(read_checked_json(file))
-    except (OSError, ValueError, KeyError, TypeError):
-        said = {}
+    said = read_checked_json(file) or {}
     if said.get(part, "") == text:
         return False
     with suppress(OSError, RagScienceError):

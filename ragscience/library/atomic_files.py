@@ -9,7 +9,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -74,11 +74,22 @@ def write_checked_json(path: Path, content: object) -> None:
 
 
 def read_checked_json(path: Path) -> Any:
-    """What `write_checked_json` wrote. Raises OSError, ValueError, KeyError or TypeError where that is not there."""
-    whole = json.loads(path.read_bytes())
-    if zlib.crc32(json.dumps(whole["content"]).encode()) != whole["checksum"]:
-        raise ValueError(f"{path} is not what was written")
-    return whole["content"]
+    """What `write_checked_json` wrote; None where that is not there."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        whole = json.loads(path.read_bytes())
+        if zlib.crc32(json.dumps(whole["content"]).encode()) == whole["checksum"]:
+            return whole["content"]
+    return None
+
+
+@contextmanager
+def undone(undo: Callable[[], object]) -> Iterator[None]:
+    """Calls `undo` where what is done inside fails."""
+    try:
+        yield
+    except BaseException:
+        undo()
+        raise
 
 
 def file_signature(path: Path) -> dict[str, object]:

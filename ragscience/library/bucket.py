@@ -280,11 +280,8 @@ class BucketFiles(LocalFiles):
 
 def known_objects(home: Home) -> tuple[str, dict[str, tuple[str, str]]]:
     """Where the papers were last read from, empty where from papers/ alone; ETag and MD5 of each object there."""
-    try:
-        content = read_checked_json(home.objects)
-        return content["address"], {name: (etag, md5) for name, (etag, md5) in content["objects"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return "", {}
+    kept = read_checked_json(home.objects) or {"address": "", "objects": {}}
+    return kept["address"], {name: (etag, md5) for name, (etag, md5) in kept["objects"].items()}
 
 
 def _is_paper(name: str, under: str) -> bool:

@@ -92,12 +92,9 @@ def connect_for_reading(home: Home) -> sqlite3.Connection | None:
     if path.exists():
         with database_errors(path):
             connection = atomic_files.connect_to_read(path, _BUSY_SECONDS)
-            try:
+            with atomic_files.undone(connection.close):
                 if _has_tables(connection, path):
                     return connection
-            except BaseException:
-                connection.close()
-                raise
             connection.close()
     listed, state = _ledger_of(home), "empty" if path.exists() else "missing"
     if listed:
@@ -116,13 +113,10 @@ def _connect_for_writing(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     with database_errors(path):
         connection = atomic_files.connect(path, "mode=rwc", _BUSY_SECONDS)
-        try:
+        with atomic_files.undone(connection.close):
             if not _has_tables(connection, path):
                 _create(connection)
             connection.execute("PRAGMA synchronous = FULL")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
 
@@ -327,13 +321,8 @@ def _give_new_id_if_restored(home: Home, db: sqlite3.Connection) -> None:
     The coming versions and passages would get the numbers of those that are lost, and an index that knows these would
     pass for up to date.
     """
-    state = read_state(db)
-    try:
-        made_from = atomic_files.read_checked_json(home.faiss.with_suffix(".json"))["made_from"]
-        is_later = made_from["library"] == state.library_id and made_from["version"] > state.version
-    except (OSError, ValueError, TypeError, KeyError):
-        return
-    if is_later:
+    state, index = read_state(db), atomic_files.read_checked_json(home.faiss.with_suffix(".json"))
+    if index and index["made_from"]["library"] == state.library_id and index["made_from"]["version"] > state.version:
         write_state(db, replace(state, library_id=uuid.uuid4().hex))
 
 

@@ -269,8 +269,8 @@ def _write_base(path: Path, state: State, index: Any, ids: Ids, info: DenseIndex
 
 
 def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[str, Any], int] | None:
+    sidecar = read_checked_json(path.with_suffix(".json"))
     try:
-        sidecar = read_checked_json(path.with_suffix(".json"))
         info, signature = DenseIndexInfo(**sidecar["index"]), dict(sidecar["signature"])
         modified_ns = signature.pop("modified_ns", 0)
         is_there = path.stat().st_size == signature["size"]

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ragscience.core.errors import DiskProblem, HistoryDamaged, LibraryUnavailable, UsageError
-from ragscience.core.records import Answer, Citation, Hit, Paper, StoredChunk
-from ragscience.library.atomic_files import connect, connect_to_read, explained, is_ours
+from ragscience.core.records import Answer, Hit, Paper, StoredChunk
+from ragscience.core.serialization import select
+from ragscience.library.atomic_files import connect, connect_to_read, explained, is_ours, undone
 
 HISTORY_VERSION = 4
 _APPLICATION_ID = 0x52534348  # "RSCH": distinguishes this file from any other SQLite database
@@ -108,13 +109,9 @@ def connect_for_reading(path: Path) -> sqlite3.Connection | None:
         if not path.exists():
             return None
         connection = connect_to_read(path, _BUSY_SECONDS)
-        try:
-            version = _version(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        if version:
-            return connection
+        with undone(connection.close):
+            if _version(connection, path):
+                return connection
         connection.close()
         return None
 
@@ -129,15 +126,12 @@ def connect_for_writing(path: Path) -> sqlite3.Connection:
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         connection = connect(path, "mode=rw", _BUSY_SECONDS)
-        try:
+        with undone(connection.close):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")
             if not _version(connection, path):
                 _make(connection, path)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
 
@@ -197,8 +191,14 @@ AUDIT_SCHEMA_VERSION = 2
 _CREDENTIALS = re.compile(r"(?<=://)[^\s/?#@]+(?:@[^\s/?#@]+)*@")
 _URL_END = re.compile(r"[?#].*", re.DOTALL)
 _IS_URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
-_OF_CHUNK = ("chunk_id", "file", "path", "page_start", "page_end", "section", "kind")
-_OF_CITATION = ("file", "path", "page", "start", "end", "quote", "supported")
+_OF_ANSWER = (
+    "answer_id trace_id question searched profile passages signals second_look concepts paths answer mode route "
+    "refused answerability prompt_cut citations sentences timings_ms tokens"
+)
+_OF_PASSAGE = (
+    "rank md5 start end chunk_id file path page_start page_end section kind url text_sha256 score scores found_by"
+)
+_OF_CITATION = "file path page start end quote supported"
 
 
 def of_answer(answer: Answer, papers: Mapping[int, Paper], warnings: Iterable[str] = ()) -> dict[str, Any]:
@@ -206,44 +206,28 @@ def of_answer(answer: Answer, papers: Mapping[int, Paper], warnings: Iterable[st
 
     `warnings` are those of the run that are not the answer's own.
     """
-    found = answer.found
+    found, said = answer.found, dict.fromkeys([*answer.found.warnings, *answer.warnings, *warnings])
+    sentences = [
+        select("text verdict score evidence", each, evidence=each.evidence and select(_OF_CITATION, each.evidence))
+        for each in answer.sentences
+    ]
     record: dict[str, Any] = plain(
-        {
-            "answer_id": answer.answer_id,
-            "trace_id": answer.trace_id,
-            "question": answer.question,
-            "searched": found.question,
-            "profile": found.profile,
-            "passages": [_passage(hit, papers.get(hit.chunk.paper_id)) for hit in found.hits],
-            "signals": found.signals,
-            "second_look": found.verdict or None,
-            "concepts": found.concepts,
-            "paths": [asdict(path) for path in found.paths],
-            "answer": answer.text,
-            "mode": answer.mode,
-            "route": answer.route,
-            "refused": answer.refused,
-            "answerability": answer.answerability,
-            "prompt_cut": answer.prompt_cut,
-            "citations": [_citation(item) for item in answer.citations],
-            "sentences": [
-                {
-                    "text": item.text,
-                    "verdict": item.verdict,
-                    "score": item.score,
-                    "evidence": _citation(item.evidence) if item.evidence else None,
-                }
-                for item in answer.sentences
-            ],
-            "timings_ms": {**found.timings_ms, **answer.timings_ms},
-            "tokens": answer.tokens,
-        }
+        select(
+            _OF_ANSWER,
+            answer,
+            found,
+            searched=found.question,
+            passages=[_passage(hit, papers.get(hit.chunk.paper_id)) for hit in found.hits],
+            second_look=found.verdict or None,
+            paths=[asdict(path) for path in found.paths],
+            answer=answer.text,
+            citations=[select(_OF_CITATION, each) for each in answer.citations],
+            sentences=sentences,
+            timings_ms={**found.timings_ms, **answer.timings_ms},
+        )
     )
-    said = list(dict.fromkeys([*found.warnings, *answer.warnings, *warnings]))
-    return record | {
-        "warnings": without_credentials(said),
-        "trace": without_credentials([asdict(step) for step in answer.trace]),
-    }
+    outside = {"warnings": [*said], "trace": [asdict(step) for step in answer.trace]}
+    return record | without_credentials(outside)  # type: ignore[no-any-return]
 
 
 def place_of(chunk: StoredChunk, paper: Paper | None) -> dict[str, Any]:
@@ -271,18 +255,6 @@ def plain(value: Any) -> Any:
 
 
 def _passage(hit: Hit, paper: Paper | None) -> dict[str, Any]:
-    chunk = hit.chunk
-    return {
-        "rank": hit.rank,
-        **place_of(chunk, paper),
-        **{name: getattr(chunk, name) for name in _OF_CHUNK},
-        "url": without_credentials(paper.metadata.url) if paper else "",
-        "text_sha256": hashlib.sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest(),
-        "score": hit.score,
-        "scores": hit.scores,
-        "found_by": hit.found_by,
-    }
-
-
-def _citation(citation: Citation) -> dict[str, Any]:
-    return {name: getattr(citation, name) for name in _OF_CITATION}
+    url = without_credentials(paper.metadata.url) if paper else ""
+    sha256 = hashlib.sha256(hit.chunk.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return select(_OF_PASSAGE, hit, hit.chunk, **place_of(hit.chunk, paper), url=url, text_sha256=sha256)

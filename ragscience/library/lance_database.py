@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ragscience.core.errors import LibraryBusy, LibraryDamaged, RagScienceError
 from ragscience.library import lance_snapshots as lance
-from ragscience.library.atomic_files import Home, WriterLock, disk_errors
+from ragscience.library.atomic_files import Home, WriterLock, disk_errors, undone
 from ragscience.library.lance_changes import READABLE, LanceChange
 from ragscience.library.lance_snapshots import LanceSnapshot, lance_errors
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
@@ -59,11 +59,8 @@ class LanceDatabase:
             with disk_errors(home.vectorstore):
                 home.vectorstore.mkdir(parents=True, exist_ok=True)
             self._lock = WriterLock.acquire(home.lock)
-            try:
+            with undone(self._lock.release):
                 self._create()
-            except BaseException:
-                self._lock.release()
-                raise
 
     def close(self) -> None:
         """Release the lock; a thread that writes ends first."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable, RagScienceError
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
-from ragscience.library.atomic_files import Home
+from ragscience.library.atomic_files import Home, undone
 from ragscience.library.database import listed_files
 from ragscience.library.dense_index import exact_scores
 from ragscience.library.dense_search import DenseSearch, require_dimension
@@ -146,11 +146,8 @@ class LanceLibrary(Store):
         super().__init__(home, database)
         self._database: LanceDatabase = database
         self.dense, self.keywords = LanceDense(database), LanceKeywords(database)
-        try:
+        with undone(database.close):
             self._write_ledger()
-        except BaseException:
-            database.close()
-            raise
 
     def refresh_indexes(self, *, anew: bool = False) -> None:
         """Bring Lance's indexes up to date, or make them anew; compact its tables and delete old versions."""

@@ -16,10 +16,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from threading import Lock
-from typing import Any, Literal
+from typing import Literal
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import EmbedderIdentity
+from ragscience.core.serialization import from_json
 from ragscience.core.tokenizing import TOKENIZER_VERSION, counted
 
 READ_ALL_AGAIN = "`python ingest.py rebuild` reads your papers again; the damaged database is kept next to the new one."
@@ -106,11 +107,8 @@ class LanceState(State):
     def from_json(cls, text: str) -> LanceState:
         """The inverse of `to_json`. Raises LibraryDamaged."""
         try:
-            fields = json.loads(text)
-            embedder = fields.pop("embedder")
-            tables = {role: (str(name), int(number)) for role, (name, number) in fields.pop("tables").items()}
-            return cls(**fields, tables=tables, embedder=EmbedderIdentity(**embedder) if embedder else None)
-        except (ValueError, TypeError, KeyError) as error:
+            return from_json(cls, text)
+        except ValueError as error:
             raise LibraryDamaged(*LIST_DAMAGED) from error
 
 
@@ -120,9 +118,7 @@ def read_state(db: sqlite3.Connection) -> State:
     content = opened(("state",), row[0]) if row else None
     if content is None:
         raise LibraryDamaged("The library's database is damaged: its own description was altered.", READ_ALL_AGAIN)
-    fields: dict[str, Any] = json.loads(content)
-    embedder = fields.pop("embedder")
-    return State(**fields, embedder=EmbedderIdentity(**embedder) if embedder else None)
+    return from_json(State, content)
 
 
 def write_state(db: sqlite3.Connection, state: State) -> None:

@@ -180,11 +180,8 @@ def _row(file: SkippedFile, home: Home) -> dict[str, str]:
 
 def _read(home: Home) -> Iterable[SkippedFile]:
     root = os.path.abspath(home.root)  # noqa: PTH100  # a link keeps its own name
-    try:
-        rows = read_checked_json(home.skipped)
-        return [SkippedFile(**{**row, "path": path_from(root, os.fsencode(row["path"]))}) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    rows = read_checked_json(home.skipped) or ()
+    return [SkippedFile(**{**row, "path": path_from(root, os.fsencode(row["path"]))}) for row in rows]
 
 
 # A watched folder

@@ -51,21 +51,6 @@ def read_listing(db: sqlite3.Connection, state: State, root: str) -> Listing:
     return Listing(found, root, damaged)
 
 
-def read_notes(db: sqlite3.Connection, kind: str, damage: Damage) -> dict[str, str]:
-    """The texts of a kind, by their keys; damaged ones are noted and left out."""
-    rows = db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,))
-    return {key: content.decode() for (key,), content in _intact(rows, kind, lambda: damage.note("note"))}
-
-
-def read_sources(db: sqlite3.Connection, md5s: Iterable[str] | None, damage: Damage) -> list[FileSource]:
-    """The sources of these files, or of all, by MD5; damaged rows are noted and left out."""
-    where, values = "", []
-    if md5s is not None:
-        where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
-    rows = db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values)  # noqa: S608  # ours
-    return [source_from(md5, content) for (md5,), content in _intact(rows, "source", lambda: damage.note("source"))]
-
-
 class Snapshot:
     """A library at one version: the database in a transaction. What is damaged is noted and left out."""
 
@@ -134,12 +119,17 @@ class Snapshot:
         return found
 
     def notes(self, kind: str) -> dict[str, str]:
-        """The small texts of a kind, by their keys."""
-        return read_notes(self.db, kind, self.damage)
+        """The small texts of a kind, by their keys; damaged ones are noted and left out."""
+        rows = self.db.execute("SELECT key, row FROM notes WHERE kind = ?", (kind,))
+        return {key: text.decode() for (key,), text in _intact(rows, kind, lambda: self.damage.note("note"))}
 
     def sources(self, md5s: Collection[str] | None = None) -> list[FileSource]:
-        """The sources of these files, or of all, by MD5."""
-        return read_sources(self.db, md5s, self.damage)
+        """The sources of these files, or of all, by MD5; damaged ones are noted and left out."""
+        where, values = "", []
+        if md5s is not None:
+            where, values = "WHERE md5 IN (SELECT value FROM json_each(?))", [json.dumps(list(md5s))]
+        rows = self.db.execute(f"SELECT md5, row FROM sources {where} ORDER BY md5", values)  # noqa: S608  # ours
+        return [source_from(md5, row) for (md5,), row in _intact(rows, "source", lambda: self.damage.note("source"))]
 
     def graph_made(self) -> Iterator[tuple[int, str, str]]:
         """(passage, extractor, its version) of each row of the graph."""

@@ -13,15 +13,23 @@ from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION
-from ragscience.library.atomic_files import Home, WriterLock
+from ragscience.library.atomic_files import Home, WriterLock, undone
 from ragscience.library.changes import Change, SqlDatabase
 from ragscience.library.database import OldLibrary, check_schema, connect_for_reading, database_errors, listed_files
 from ragscience.library.dense_search import Dense
 from ragscience.library.keywords import Keywords, is_damaged
 from ragscience.library.paper_contents import NewPaper, text_hash
-from ragscience.library.paper_rows import FileSource
-from ragscience.library.sealed_rows import LIST_DAMAGED, REBUILD_INDEXES, Damage, DenseIndexInfo, DenseSizes, read_state
-from ragscience.library.snapshots import read_listing, read_notes, read_sources
+from ragscience.library.paper_rows import FileSource, Listing
+from ragscience.library.sealed_rows import (
+    LIST_DAMAGED,
+    REBUILD_INDEXES,
+    Damage,
+    DenseIndexInfo,
+    DenseSizes,
+    State,
+    read_state,
+)
+from ragscience.library.snapshots import Snapshot, read_listing
 from ragscience.library.store_protocol import (
     Store,
     TermCounts,
@@ -66,16 +74,13 @@ class Library(Store):
         the home cannot be written or the database is damaged.
         """
         library = cls(home, SqlDatabase.for_writing(home), sizes)
-        try:
+        with undone(library.close):
             with library._database.now() as at:
                 # A writer refuses a damaged list of papers at once.
                 is_of_other_terms = bool(at.listing.rows) and at.state.tokenizer != TOKENIZER_VERSION
             if is_of_other_terms:
                 library.refresh_indexes(anew=True)
             library._write_ledger()
-        except BaseException:
-            library.close()
-            raise
         return library
 
     def refresh_indexes(self, *, anew: bool = False) -> None:
@@ -133,9 +138,9 @@ def damage_of(home: Home) -> DamagedDatabase | None:
         return None
     files = listed_files(home)
     # A run that was killed leaves a note of a paper that it did not take out any more: that is in the ledger.
-    read = _readable(home, lambda db: read_notes(db, "removed", Damage())) or {}
+    read = _readable(home, lambda at: at.notes("removed")) or {}
     removed = {md5: path for md5, path in read.items() if md5 not in files}
-    sources = _readable(home, lambda db: read_sources(db, None, Damage())) or ()
+    sources = _readable(home, lambda at: at.sources()) or ()
     return DamagedDatabase(why, tuple(map(Path, files.values())), removed, tuple(sources))
 
 
@@ -159,14 +164,14 @@ def _problem(home: Home) -> str:
     return ""
 
 
-def _readable(home: Home, read: Callable[[sqlite3.Connection], _T]) -> _T | None:
+def _readable(home: Home, read: Callable[[Snapshot], _T]) -> _T | None:
     """What can be read of a database, also of one of an older version or a damaged one; None where it fails."""
     with (
         suppress(sqlite3.Error),
         closing(sqlite3.connect(f"file:{quote(str(home.database.absolute()))}?mode=ro", uri=True)) as db,
     ):
         db.text_factory = lambda text: str(text, "utf-8", "replace")
-        return read(db)
+        return read(Snapshot(db, State(""), Damage(), lambda *_: Listing([], "")))
     return None
 
 

@@ -7,7 +7,6 @@ the beginning counts.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from ragscience.core.errors import ModelProblem, missing_package
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
-from ragscience.models.bert_graph import NotBert, read_config, read_json
+from ragscience.models.bert_graph import NotBert, read_config
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
 from ragscience.models.model_protocols import Embedder, Reranker, Scale
@@ -190,16 +189,17 @@ PAIR_TOKENS = 512
 
 
 def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> Reranker:
-    """The reranker in `folder`: through onnxruntime for a BERT with one output, else sentence-transformers.
+    """The reranker in `folder`: through onnxruntime for a known BERT with one output, else sentence-transformers.
 
     Raises ModelProblem when the folder has no tokenizer, or the model gives more than one score.
     """
+    row = known_model(name)
     try:
         config = read_config(folder)
-        scale = _scale(folder)
+        if row is None:
+            raise NotBert("it is none of the models that `models pull` knows")
     except NotBert as reason:
         on_warning(f"{name} runs in torch, which is slow to load: {reason}.")
-        row = known_model(name)
         if row and row.architecture != "bert" and not (folder / "modules.json").is_file():
             problem = f"{folder} has no modules.json, so {name} has no scoring head."
             raise ModelProblem(problem, f"Delete it, and fetch all: `python query.py models pull {name}`.") from None
@@ -207,19 +207,18 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warnin
     if config.labels != 1:
         outputs = f"{config.labels} outputs" if config.labels else "no scoring head"
         raise ModelProblem(f"{name} has {outputs} instead of one score.", "Name a cross-encoder in RAG_RERANKER.")
-    return OnnxCrossEncoder(folder, name, scale=scale, cache_folder=cache_folder, on_warning=on_warning)
+    return OnnxCrossEncoder(folder, name, cache_folder=cache_folder, on_warning=on_warning)
 
 
 class OnnxCrossEncoder:
     """A Reranker: a BertForSequenceClassification with one output. Its session is opened on first use."""
 
-    def __init__(
-        self, folder: Path, name: str, *, scale: Scale, cache_folder: Path, on_warning: Callable[[str], None]
-    ) -> None:
+    scale: Scale = "log-odds"
+    """What the known one gives."""
+
+    def __init__(self, folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> None:
         self.name = name
         """Its name in the answer's JSON."""
-        self.scale: Scale = scale
-        """Log-odds, or probabilities where the model's files name a sigmoid, or nothing."""
         self._session = BertSession(folder, cache_folder=cache_folder, on_warning=on_warning)
         limit = min(PAIR_TOKENS, read_config(folder).max_tokens)
         self._session.tokenizer.enable_truncation(limit, strategy="longest_first")
@@ -232,44 +231,11 @@ class OnnxCrossEncoder:
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem.
 
-        The same numbers as `sentence_transformers.CrossEncoder.predict`: the model's output, through a sigmoid where
-        `scale` is "probability". Pairs are cut to 512 tokens, the longer text first.
+        The same numbers as `sentence_transformers.CrossEncoder.predict`. Pairs are cut to 512 tokens, the longer text
+        first.
         """
         scores = np.empty(len(passages), dtype=np.float32)
         pairs = [self._session.tokenizer.encode(storable(question), storable(passage)) for passage in passages]
         for numbers, logits in self._session.run([pair.ids for pair in pairs], [pair.type_ids for pair in pairs]):
             scores[numbers] = logits[:, 0]
-        # tanh does not overflow.
-        return 0.5 * (1.0 + np.tanh(0.5 * scores)) if self.scale == "probability" else scores
-
-
-def _scale(folder: Path) -> Scale:
-    """The scale of the scores, by the rules of sentence_transformers.CrossEncoder.
-
-    The activation is that of config_sentence_transformers.json where the folder has a modules.json and is a
-    CrossEncoder's, else `sentence_transformers.activation_fn` or `sbert_ce_default_activation_function` of config.json,
-    else a sigmoid; a name outside of torch counts as none. Raises NotBert where more than BERT and its activation
-    makes the score: further layers, a prompt, another activation.
-    """
-    named = None
-    if (folder / "modules.json").is_file():
-        saved = read_json(folder / "config_sentence_transformers.json")
-        if saved.get("model_type") == "CrossEncoder":
-            layers = re.findall(r'"type": *"[^"]*?(\w+)"', (folder / "modules.json").read_text(encoding="utf-8"))
-            if saved.get("default_prompt_name") or layers != ["Transformer"]:
-                raise NotBert("it has a prompt, or more layers")
-            named = saved.get("activation_fn")
-    if not _is_torchs(named):
-        config = read_json(folder / "config.json")
-        nested = config.get("sentence_transformers")
-        named = config.get("sbert_ce_default_activation_function")
-        if isinstance(nested, dict):
-            named = nested.get("activation_fn", named)
-    activation = str(named).rpartition(".")[2] if _is_torchs(named) else "Sigmoid"
-    if activation not in ("Identity", "Sigmoid"):
-        raise NotBert(f"its activation is {activation}")
-    return "log-odds" if activation == "Identity" else "probability"
-
-
-def _is_torchs(name: object) -> bool:
-    return isinstance(name, str) and name.startswith("torch.")
+        return scores

@@ -16,12 +16,13 @@ from starlette.responses import HTMLResponse, Response
 from ragscience.core import __version__
 from ragscience.core.errors import Cancelled, LibraryUnavailable, NothingFound, UsageError
 from ragscience.core.records import Answer, Filters, Paper, title_of
+from ragscience.core.serialization import SCHEMA_VERSION, select
 from ragscience.engine.events import Event, FetchRequest, OnEvent
 from ragscience.engine.graph_runs import GraphRequest, ServedMap, types_named
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of, state_of
-from ragscience.serving.problem_responses import JsonReply, of, record_reply
+from ragscience.serving.problem_responses import JsonReply
 from ragscience.serving.work import LOOK_S, Job, until_done
 
 ACTIONS = ("chat", "summarize", "compare", "find_gaps")
@@ -175,7 +176,7 @@ def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: s
     return {
         "response": "\n\n".join(parts),
         "session_id": session,
-        "citations": [{"md5": md5.get(one.file)} | of(one, "file page quote") for one in cited],
+        "citations": [{"md5": md5.get(one.file)} | select("file page quote", one) for one in cited],
         "answer_ids": [answer.answer_id for _, answer in answers],
         "warnings": list(dict.fromkeys(warning for _, answer in answers for warning in answer.warnings)),
     }
@@ -201,13 +202,13 @@ def _built(engine: Engine, body: BuildGraphBody, told: OnEvent, cancel: Flag) ->
         raise Cancelled
     engine.graph.build(GraphRequest(), on_event=until_stopped)
     near, entities, relations = engine.graph.among(papers)
-    named = [{"id": one.key, "name": one.label, "type": one.entity_type} | of(one, "mentions") for one in entities]
+    named = [{"id": one.key, "name": one.label, "type": one.entity_type} | select("mentions", one) for one in entities]
     return {
         "nodes": [_node(paper, engine) for paper in papers],
         "edges": [{"source": one.md5, "target": two.md5, "weight": round(cosine, 6)} for one, two, cosine in near],
         "knowledge_graph": {
             "nodes": named,
-            "edges": [of(one, "source relation target confidence") for one in relations],
+            "edges": [select("source relation target confidence", one) for one in relations],
         },
         "session_id": _session_id(),
         "warnings": failures,
@@ -251,7 +252,7 @@ def _node(paper: Paper, engine: Engine) -> dict[str, Any]:
         "authors": known.authors,
         "published": known.published or str(known.year or ""),
         "link": f"https://arxiv.org/abs/{known.arxiv_id}" if known.arxiv_id else known.url,
-    } | of(paper, "md5 file pages")
+    } | select("md5 file pages", paper)
 
 
 def _session_id() -> str:
@@ -288,7 +289,8 @@ def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
     counts, unread = state_of(request).engine.graph.summary()
     named = [_named(paper) for paper in unread[:MOST_UNREAD]]
-    return record_reply(counts, built=counts["passages_read"] > 0, papers_unread=len(unread), unread=named)
+    more = {"built": counts["passages_read"] > 0, "papers_unread": len(unread), "unread": named}
+    return JsonReply({"schema": SCHEMA_VERSION} | counts | more)
 
 
 @graph_routes.post("/graph", status_code=202, responses={202: {"model": Job}})
@@ -329,4 +331,4 @@ def _map_reply(request: Request, reply: Callable[[ServedMap], Response]) -> Resp
 
 
 def _named(paper: Paper) -> dict[str, Any]:
-    return of(paper, "md5 file") | {"title": title_of(paper)}
+    return select("md5 file", paper) | {"title": title_of(paper)}

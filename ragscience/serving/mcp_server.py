@@ -24,12 +24,12 @@ from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.paper_records import page_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Filters, Found, Paper, StoredChunk
-from ragscience.core.serialization import to_json
+from ragscience.core.serialization import select, to_json
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest, SearchRequest
 from ragscience.serving.access import person_of
-from ragscience.serving.problem_responses import of, without_folders, words_without_folders
+from ragscience.serving.problem_responses import without_folders, words_without_folders
 from ragscience.serving.work import LOOK_S, cancel_flag
 
 INSTRUCTIONS = (
@@ -138,7 +138,7 @@ class AssistantCall:
         """Read a passage that `search` found, whole, by its id."""
         chunk, paper = self._passage(id)
         text = _cut(sanitize(chunk.text), self._chars)
-        return {**_result(chunk, paper), "text": text, "metadata": of(chunk, "section kind")}
+        return {**_result(chunk, paper), "text": text, "metadata": select("section kind", chunk)}
 
     def ask(
         self, question: Annotated[Words, Field(description="A whole question.")], paper: InPaper = "",
@@ -151,8 +151,8 @@ class AssistantCall:
         talk = self._engine.dialogue(person=self._person)
         asked = AskRequest(question, self._filters(paper, collections=collection, tags=tag))
         answer = self._engine.ask(asked, dialogue=talk, cancel=self._cancel)
-        sources = [] if answer.refused else [of(one, "number file page") for one in sources_of(answer)]
-        shown = of(answer, "refused confidence missing warnings")
+        sources = [] if answer.refused else [select("number file page", one) for one in sources_of(answer)]
+        shown = select("refused confidence missing warnings", answer)
         return {"answer": _cut(answer.text, self._chars), **shown, "sources": sources}
 
     def check_quote(
@@ -161,8 +161,8 @@ class AssistantCall:
         """Whether words stand in the papers as they are quoted, and on which pages; else what is printed like them."""
         found = self._engine.review.quote(quote, [paper] if paper else ())
         exact, other = ([one for one in found if bool(one.differences) is differs] for differs in (False, True))
-        places = [of(cited, "file page") for one in exact for cited in one.citations]
-        like = [of(cited, "file page quote") for one in other for cited in one.citations]
+        places = [select("file page", cited) for one in exact for cited in one.citations]
+        like = [select("file page quote", cited) for one in other for cited in one.citations]
         return {"found": bool(places), "places": places, "like": like}
 
     def _passage(self, id_: str) -> tuple[StoredChunk, Paper]:

@@ -20,12 +20,12 @@ from starlette.responses import Response
 
 from ragscience.core.errors import NothingFound, UsageError
 from ragscience.core.records import Answer, Turn
-from ragscience.core.serialization import to_json
+from ragscience.core.serialization import select, to_json
 from ragscience.engine.events import Event, Token
 from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest
 from ragscience.serving.access import state_of
-from ragscience.serving.problem_responses import JsonReply, of, openai_error, problem_of_error, without_folders
+from ragscience.serving.problem_responses import JsonReply, openai_error, problem_of_error, without_folders
 from ragscience.serving.question_routes import dialogue_of
 from ragscience.serving.work import Failed, Finished, happenings, until_done
 
@@ -173,7 +173,7 @@ def _sources(answer: Answer) -> list[dict[str, Any]]:
     if answer.refused:
         return []
     return [
-        of(source, "number file page") | {"quotes": [cited.quote for cited in source.citations if cited.quote]}
+        select("number file page", source) | {"quotes": [cited.quote for cited in source.citations if cited.quote]}
         for source in sources_of(answer)
     ]
 

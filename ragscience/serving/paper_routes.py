@@ -22,7 +22,7 @@ from ragscience.engine.places import placed_sources
 from ragscience.engine.printable import outline_output, page_output, paper_output, with_formulas_named
 from ragscience.engine.shared_parts import refuse_papers_in
 from ragscience.serving.access import ServerState, person_of, state_of
-from ragscience.serving.problem_responses import JsonReply, of, problem_response, record_reply
+from ragscience.serving.problem_responses import JsonReply, problem_response
 from ragscience.serving.question_routes import IN_DIGITS, AnswerId, history_of
 from ragscience.serving.work import Job, safe_name
 
@@ -185,6 +185,7 @@ def _placed(file: FilePath, folder: FilePath, name: str) -> FilePath:
 
 NARROWEST, WIDEST = 50, 3000
 """Pixels of a picture."""
+_GEOMETRY = "schema md5 file width height rotation crop_box start end lines page elements"
 _FOR_GOOD = {"Cache-Control": "private, max-age=31536000, immutable"}
 """A picture of a page of a file with that MD5 never changes."""
 
@@ -200,9 +201,8 @@ def geometry(md5: Md5, number: Number, request: Request) -> Response:
     state = state_of(request)
     page = state.engine.papers.page(md5, number)
     shape = state.pictures.shape(page.paper, number)
-    elements = [of(each, "kind level section start end box") for each in page.elements]
-    shown = of(shape, "width height rotation crop_box") | of(page.page, "start end lines")
-    return record_reply(of(page.paper, "md5 file"), shown, page=number, elements=elements)
+    elements = [select("kind level section start end box", each) for each in page.elements]
+    return JsonReply(select(_GEOMETRY, page.paper, shape, page.page, page=number, elements=elements))
 
 
 @paper_routes.get(
@@ -226,13 +226,9 @@ def sources(answer_id: AnswerId, request: Request) -> Response:
     """The sources of an earlier answer, numbered as under it, with the boxes of their quotes."""
     engine = state_of(request).engine
     answer = history_of(request).answer(answer_id).answer
-    shown = [
-        of(each, "number md5 file title page")
-        | {
-            "quotes": [
-                with_formulas_named(of(quote, "quote supported start end boxes"), each.page) for quote in each.citations
-            ]
-        }
-        for each in placed_sources(answer, engine.library)
-    ]
-    return record_reply(answer_id=answer.answer_id, sources=shown)
+    shown = []
+    for each in placed_sources(answer, engine.library):
+        quotes = [select("quote supported start end boxes", quote) for quote in each.citations]
+        named = with_formulas_named(quotes, each.page)
+        shown.append(select("number md5 file title page quotes", each, quotes=named))
+    return JsonReply(select("schema answer_id sources", answer, sources=shown))

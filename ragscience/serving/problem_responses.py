@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ragscience.core import errors
-from ragscience.core.serialization import SCHEMA_VERSION, to_json
+from ragscience.core.serialization import to_json
 
 _MESSAGES = frozenset(
     ("detail", "embedder", "error", "fix", "llm", "message", "notes", "remedy", "reranker", "warning", "warnings")
@@ -44,19 +44,6 @@ class JsonReply(Response):
         self.body = to_json(without_folders(self.value, home)).encode()
         self.headers["content-length"] = str(len(self.body))
         await super().__call__(scope, receive, send)
-
-
-def record_reply(*parts: Mapping[str, object], **more: object) -> Response:
-    """The reply with these fields, and the version of the schema."""
-    value = {"schema": SCHEMA_VERSION}
-    for part in (*parts, more):
-        value |= part  # type: ignore[arg-type]
-    return JsonReply(value)
-
-
-def of(record: object, names: str) -> dict[str, Any]:
-    """These attributes of a record, by their names."""
-    return {name: getattr(record, name) for name in names.split()}
 
 
 def without_folders(value: Any, home: Path, key: str = "") -> Any:

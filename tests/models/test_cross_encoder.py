@@ -1,7 +1,5 @@
 """The reranker gives sentence-transformers' scores, and says what is wrong with a folder."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -10,22 +8,21 @@ from ragscience.models.local_models import OnnxCrossEncoder, TorchCrossEncoder, 
 from ragscience.models.model_download import find_on_this_machine
 from tests.models.conftest import make_bert
 
+NAME = "cross-encoder/ms-marco-MiniLM-L-6-v2"
 QUESTION = "Which BLEU score does the Transformer reach?"
 PASSAGES = ["It reaches 28.4 BLEU.", "", "Cells divide. " * 300, "naïve Ω \U0001f600", "attention " * 60, "x"]
 
 
 def opened(folder, cache, warnings=None):
     notify = pytest.fail if warnings is None else warnings.append
-    return open_cross_encoder(folder, "tiny/cross", cache_folder=cache, on_warning=notify)
+    return open_cross_encoder(folder, NAME, cache_folder=cache, on_warning=notify)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize(
     "named",
     [
-        {},
         {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}},
-        {"sentence_transformers": {"version": "4"}},
         {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"},
     ],
 )
@@ -44,35 +41,12 @@ def test_the_scores_are_those_of_sentence_transformers(tmp_path, model_cache, na
     np.testing.assert_array_equal(np.argsort(ours), np.argsort(theirs))
 
 
-SAVED = {"model_type": "CrossEncoder", "activation_fn": "torch.nn.modules.linear.Identity"}
-BERT_ALONE = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}]
-
-
-@pytest.mark.parametrize(
-    ("named", "saved", "modules", "scale"),
-    [
-        ({}, None, None, "probability"),
-        ({"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity"}}, None, None, "log-odds"),
-        ({"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}, None, None, "log-odds"),
-        ({"sentence_transformers": {"activation_fn": "somebody.elses.Identity"}}, None, None, "probability"),
-        ({}, SAVED, BERT_ALONE, "log-odds"),
-        ({}, SAVED, None, "probability"),
-        ({}, {**SAVED, "model_type": "SentenceTransformer"}, BERT_ALONE, "probability"),
-        ({}, {**SAVED, "activation_fn": "somebody.elses.Identity"}, BERT_ALONE, "probability"),
-        ({}, {**SAVED, "default_prompt_name": "query"}, BERT_ALONE, None),
-        ({}, SAVED, [*BERT_ALONE, {"type": "sentence_transformers.base.modules.dense.Dense"}], None),
-        ({}, SAVED, "no list", None),
-        ({"sentence_transformers": {"activation_fn": "torch.nn.modules.activation.Tanh"}}, None, None, None),
-    ],
-)
-def test_the_scale_is_read_from_the_files(tmp_path, model_cache, named, saved, modules, scale):
-    folder = make_bert(tmp_path / "cross", labels=1, **named)
-    for file, content in (("config_sentence_transformers.json", saved), ("modules.json", modules)):
-        if content is not None:
-            (folder / file).write_text(json.dumps(content))
-    reranker = opened(folder, model_cache, [])
-    assert isinstance(reranker, TorchCrossEncoder if scale is None else OnnxCrossEncoder)
-    assert scale is None or reranker.scale == scale
+def test_a_cross_encoder_that_is_not_known_runs_in_torch(small_cross_encoder, model_cache):
+    warnings = []
+    given = {"cache_folder": model_cache, "on_warning": warnings.append}
+    reranker = open_cross_encoder(small_cross_encoder, "tiny/cross", **given)
+    assert isinstance(reranker, TorchCrossEncoder)
+    assert "none of the models that `models pull` knows" in warnings[0]
 
 
 def test_damaged_weights_are_told_with_the_way_out(small_cross_encoder, model_cache):
