@@ -33,6 +33,7 @@ def run(options: Options) -> Report:
 
 
 def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
+    import torch
     from sentence_transformers import CrossEncoder
 
     from benchmarks.baseline import random_cross_encoder
@@ -44,7 +45,7 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
     with session(papers_home(), wanted=PAIRS, rerank="off") as one:
         passages = [hit.chunk.text for hit in search(one.shared, SearchRequest(QUESTION, top_k=PAIRS)).hits]
     folder = random_cross_encoder()
-    theirs = CrossEncoder(str(folder), max_length=512, device="cpu")
+    theirs = CrossEncoder(str(folder), max_length=512, device="cpu", activation_fn=torch.nn.Identity())
     ours = open_cross_encoder(
         folder, load_settings().reranker, cache_folder=load_settings().cache_folder, on_warning=print
     )

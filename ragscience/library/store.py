@@ -30,18 +30,11 @@ from ragscience.library.sealed_rows import (
     read_state,
 )
 from ragscience.library.snapshots import Snapshot, read_listing
-from ragscience.library.store_protocol import (
-    Store,
-    TermCounts,
-    keyword_scores,
-    known_files,
-    require_identity,
-    term_counts,
-)
+from ragscience.library.store_protocol import Store, keyword_scores, known_files, require_identity
 
 __all__ = [
-    "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "TermCounts",
-    "keyword_scores", "known_files", "require_identity", "term_counts", "text_hash",
+    "DenseIndexInfo", "DenseSizes", "Home", "Library", "NewPaper", "Store", "keyword_scores", "known_files",
+    "require_identity", "text_hash",
 ]  # fmt: skip
 
 _SIZES = DenseSizes()

@@ -7,7 +7,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
@@ -22,7 +22,7 @@ from ragscience.library.atomic_files import Home
 from ragscience.library.changes import Change
 from ragscience.library.dense_search import DenseSearch
 from ragscience.library.filter_selection import Selecting
-from ragscience.library.keywords import Keywords, bm25, counts_in, norms_of
+from ragscience.library.keywords import Keywords, bm25
 from ragscience.library.paper_contents import NewPaper, PaperContents, already_there
 from ragscience.library.paper_rows import path_from, path_within
 from ragscience.library.sealed_rows import State, described, rebuilds
@@ -317,25 +317,6 @@ def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) 
     )
 
 
-# Terms
-
-
-@dataclass(frozen=True, slots=True)
-class TermCounts:
-    """Where the terms of a question occur: the counts behind keyword scores."""
-
-    terms: tuple[str, ...]
-    """Distinct terms, in the order of the question."""
-    passages: int
-    """Number of passages searched."""
-    frequencies: Ids
-    """How many of these contain each term, shape (terms,)."""
-    counts: Ids
-    """How often each term occurs in each requested passage, shape (terms, ids); 0 in a missing one."""
-    norms: Scores
-    """`k1 * (1 - b + b * length / mean length)` of each requested passage, shape (ids,)."""
-
-
 def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Scores:
     """The BM25 score of each passage of `ids` for `text`, float64, shape (len(ids),); 0 where no word of it matches."""
     terms = tokenize(text)
@@ -349,31 +330,3 @@ def _terms_of(library: Store, ids: Sequence[int] | Ids) -> list[list[str]]:
     """The terms of each passage; none of a missing one."""
     found = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
     return [found.get(int(one), []) for one in ids]
-
-
-def term_counts(
-    library: Store,
-    terms: Sequence[str],
-    ids: Sequence[int] | Ids,
-    allowed: Ids | None = None,
-) -> TermCounts:
-    """Where the terms (as `tokenize` gives them) occur: in the passages `ids`, and in how many of `allowed`.
-
-    Where `allowed` is more than half of the passages, those of the whole library are counted instead: only how rare a
-    term is matters then.
-    """
-    distinct = tuple(dict.fromkeys(terms))
-    with library.snapshot():
-        known = library.keywords.frequencies(distinct)
-        numbers, passages = [known.having[term] for term in distinct], known.passages
-        if allowed is not None and 2 * allowed.size <= passages:
-            numbers = [library.keywords.having([term], allowed).size if n else 0 for term, n in known.having.items()]
-            passages = int(allowed.size)
-        passages_terms = _terms_of(library, ids)
-    return TermCounts(
-        distinct,
-        passages,
-        np.array(numbers, np.int64),
-        counts_in(distinct, passages_terms).astype(np.int64),
-        norms_of([len(each) for each in passages_terms], known),
-    )

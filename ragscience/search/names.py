@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.paper_records import ENDING
 from ragscience.core.tokenizing import terms, tokenize
-from ragscience.library.store import term_counts
 from ragscience.search.kept_names import KeptNames, kept_names
 from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
 
@@ -274,9 +273,9 @@ class Usage:
     def count(self, terms: set[str], library: Store) -> None:
         """Look up how many passages of the library have each term."""
         if new := [term for term in terms if term not in self._frequencies]:
-            counts = term_counts(library, new, (), None)
-            self._passages = counts.passages
-            self._frequencies |= zip(counts.terms, counts.frequencies.tolist(), strict=True)
+            known = library.keywords.frequencies(new)
+            self._passages = known.passages
+            self._frequencies |= known.having
 
     def of(self, name: PaperName, passages: int) -> float:
         """0 to 1: how far its use makes a name that of its paper, which has so many passages.

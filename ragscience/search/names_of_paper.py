@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -13,7 +14,6 @@ from ragscience.core.paper_records import page_parts
 from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk, title_of
 from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
-from ragscience.library.store import term_counts
 from ragscience.reading.author_names import last_name
 
 if TYPE_CHECKING:
@@ -292,11 +292,9 @@ def _of_authors(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
 def _counted(found: Sequence[PaperName], ids: Sequence[int], library: Store) -> Iterator[PaperName]:
     """The names with what the keyword index counts of them in their own paper."""
     terms = [tuple(dict.fromkeys(tokenize(name.name))) for name in found]
-    every = list(dict.fromkeys(term for each in terms for term in each))
-    if not every:
+    if not any(terms):
         yield from found
         return
-    counts = term_counts(library, every, ids, None)
-    by_term = dict(zip(counts.terms, (counts.counts > 0).sum(axis=1).tolist(), strict=True))
+    holding = Counter(term for chunk in library.chunks(ids) for term in set(tokenize(chunk.searched)))
     for name, own in zip(found, terms, strict=True):
-        yield replace(name, indexed=tuple(by_term[term] for term in own))
+        yield replace(name, indexed=tuple(holding[term] for term in own))

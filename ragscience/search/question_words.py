@@ -17,8 +17,6 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ragscience.core.tokenizing import (
     FUNCTION_WORDS,
     STOP_WORDS,
@@ -27,7 +25,6 @@ from ragscience.core.tokenizing import (
     language_of,
     tokenize,
 )
-from ragscience.library.store import term_counts
 
 if TYPE_CHECKING:
     from spellchecker import SpellChecker
@@ -127,9 +124,8 @@ def _unknown(words: Sequence[str], library: Store) -> set[str]:
 def _passages(words: Sequence[str], library: Store) -> list[int]:
     """How many passages have the stem of each word; 0 for a stop word."""
     stems = [next(iter(tokenize(word)), "") for word in words]
-    counts = term_counts(library, stems, (), None)
-    known = dict(zip(counts.terms, counts.frequencies.tolist(), strict=True)) | {"": 0}
-    return [known[stem] for stem in stems]
+    known = library.keywords.frequencies(filter(None, stems)).having
+    return [known.get(stem, 0) for stem in stems]
 
 
 def _meant(word: str, library: Store, *, is_name: bool) -> str:
@@ -239,8 +235,7 @@ def _without_accents(word: str) -> str:
 def _known(library: Store, words: Sequence[str]) -> frozenset[str]:
     """The terms of the words that any passage has."""
     terms = list(dict.fromkeys(term for word in words for term in tokenize(word)))
-    counts = term_counts(library, terms, np.zeros(0, np.int64), None)
-    return frozenset(term for term, number in zip(counts.terms, counts.frequencies.tolist(), strict=True) if number)
+    return frozenset(term for term, number in library.keywords.frequencies(terms).having.items() if number)
 
 
 def _stretches(run: str, known: frozenset[str]) -> list[str]:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragscience.core.records import Filters
-from ragscience.library.store import term_counts
 from ragscience.search.first_pass import weighted_sum
 from ragscience.search.names import PaperNames
 
@@ -170,5 +169,9 @@ class WordPresence:
     def passages_with(self, terms: Sequence[str], paper_ids: Sequence[int]) -> dict[str, int]:
         """How many passages of these papers have each term, as `tokenize` gives it."""
         allowed = self._library.select(Filters(paper_ids=tuple(paper_ids)))
-        found = term_counts(self._library, list(dict.fromkeys(terms)), (), allowed)
-        return dict(zip(found.terms, found.frequencies.tolist(), strict=True))
+        keywords = self._library.keywords
+        with self._library.snapshot():
+            known = keywords.frequencies(terms)
+            if allowed is None or 2 * allowed.size > known.passages:  # only how rare a term is matters then
+                return known.having
+            return {term: keywords.having([term], allowed).size if n else 0 for term, n in known.having.items()}

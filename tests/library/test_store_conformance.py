@@ -22,7 +22,6 @@ from ragscience.library.store import (
     keyword_scores,
     known_files,
     require_identity,
-    term_counts,
     text_hash,
 )
 from ragscience.models.maxsim import CODE_BYTES
@@ -132,8 +131,9 @@ def everything(library):
         found["dense", filters] = pairs(library.dense.search(vector, 5, allowed)) if library.about.embedder else None
         for question in QUESTIONS if filters == Filters() else QUESTIONS[:1]:
             found["keywords", question, filters] = pairs(library.keywords.search(question, 4, allowed))
-            counts = term_counts(library, tokenize(question), ids[:3], allowed)
-            found["counts", question, filters] = counts.passages, counts.frequencies.tolist(), counts.counts.tolist()
+            known = library.keywords.frequencies(tokenize(question))
+            having = {term: library.keywords.having([term], allowed).size for term in known.having}
+            found["counts", question, filters] = known.passages, known.having, having
     if library.about.embedder:
         found["dense scores"] = library.dense.scores(vector, [*ids, 10_000]).tolist()
     return found
