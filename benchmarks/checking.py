@@ -97,7 +97,7 @@ def draft(half: str, seed: int, *, misses: bool) -> int:
     """Check a draft that is made of the sentences, and print what is held, flagged and on the right page."""
     from ragscience.core.settings import Settings
     from ragscience.library.store import Home, Library
-    from ragscience.models.span_reader import SpanReader
+    from ragscience.models.minilm import SpanReader
     from ragscience.review.draft_check import FLAGGED, DraftChecker
     from ragscience.review.drafts import draft_of
 
@@ -159,7 +159,7 @@ def _judged(half: str) -> Iterator[Case]:
     from ragscience.core.records import Hit
     from ragscience.core.settings import Settings
     from ragscience.library.store import Home, Library
-    from ragscience.models.span_reader import SpanReader
+    from ragscience.models.minilm import SpanReader
 
     read = SpanReader(cache_folder=Settings().cache_folder, on_warning=print).read
     for folder in ("papers", "papers2"):

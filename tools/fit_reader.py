@@ -1,4 +1,4 @@
-"""Trains the adapter of ragscience/models/span_reader.py, and says what it is worth on articles that it has not seen.
+"""Trains the adapter of ragscience/models/minilm.py, and says what it is worth on articles that it has not seen.
 
 python tools/fit_reader.py OUT.safetensors QUESTIONS.json …
 
@@ -177,7 +177,7 @@ class Encoded:
     def __init__(self, tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> None:
         import torch
 
-        from ragscience.models.span_reader import QUESTION_TOKENS, ROW_TOKENS
+        from ragscience.models.minilm import QUESTION_TOKENS, ROW_TOKENS
 
         asked = [tokenizer.encode(text, add_special_tokens=False).ids[:QUESTION_TOKENS] for text, _ in pairs]
         runs = [tokenizer.encode(run, add_special_tokens=False) for _, run in pairs]
@@ -263,7 +263,7 @@ def save(model: Any, target: Path) -> None:
 def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
     """What the adapter is worth, through the reader itself: each question with the run of its answer and seven more."""
     from ragscience.core.settings import Settings
-    from ragscience.models.span_reader import SpanReader
+    from ragscience.models.minilm import SpanReader
 
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     SpanReader.adapter, SpanReader.adapter_sha256 = target, digest

@@ -8,7 +8,7 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 - `words`: the question's terms that it holds, `context` those that only its headings, title, caption or header hold,
   both weighted by rarity; `named`: whether the question names the paper.
 - `rank`: 1 over the root of its passage's rank.
-- `span`: how likely the words that answer are in it (models/span_reader.py), where it was read.
+- `span`: how likely the words that answer are in it (models/minilm.py), where it was read.
 - `cell`: of a row of a table, how much of the question its name and one column's together hold.
 - `noise`: thanks, an author's address; half for a caption. Its weight is negative.
 """
@@ -28,7 +28,7 @@ from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.core.tokenizing import joined_lines, terms
 
 if TYPE_CHECKING:
-    from ragscience.models.span_reader import AnswerSpan
+    from ragscience.models.minilm import AnswerSpan
     from ragscience.search.reranking import TokenMatches
 
 

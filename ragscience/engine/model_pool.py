@@ -165,7 +165,7 @@ class ModelPool:
 
     def span_reader(self, settings: Settings) -> Reader:
         """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
-        from ragscience.models.span_reader import SpanReader
+        from ragscience.models.minilm import SpanReader
 
         folder = settings.cache_folder
         return self._once(("spans", folder), partial(SpanReader, cache_folder=folder, on_warning=self._on_warning)).read

@@ -85,7 +85,7 @@ class Change:
         db.executemany(
             "INSERT INTO chunks VALUES (?, ?)", ((one, sealed(("chunk", one), row.encode())) for one, row in rows)
         )
-        hashes = list(new.hashes or [text_hash(chunk.searched) for chunk in new.chunks])
+        hashes = [text_hash(chunk.searched) for chunk in new.chunks]
         self._put_vectors(zip(range(first, first + count), hashes, new.vectors, strict=True))
         self.put_tokens(new.tokens or {})
         db.executemany(

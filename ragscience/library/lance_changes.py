@@ -67,7 +67,7 @@ class LanceChange(Change):
         first, count = state.next_chunk, len(new.chunks)
         paper = row_of(new, state.next_paper, first, self._root)
         terms = [tokenize(chunk.searched) for chunk in new.chunks]
-        hashes = list(new.hashes or [text_hash(chunk.searched) for chunk in new.chunks])
+        hashes = [text_hash(chunk.searched) for chunk in new.chunks]
         kept: dict[bytes, bytes] = {}
         if count and self.before.state.chunks:
             kept = dict(

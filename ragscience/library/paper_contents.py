@@ -170,8 +170,6 @@ class NewPaper:
     chunks: Sequence[Chunk]
     vectors: Matrix
     """Unit rows, shape (len(chunks), dimension), float32."""
-    hashes: Sequence[bytes] = ()
-    """`text_hash` of the text of each vector; empty: of each chunk's search text."""
     tokens: Mapping[bytes, Codes] | None = None
     """Token vectors to store, by the hash of their text."""
     replaces: Sequence[int] = ()

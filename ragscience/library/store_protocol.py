@@ -180,13 +180,12 @@ class Store(Closing):
 
         self._database.changed(act)
 
-    def fingerprints(self, ids: Sequence[int] | None = None) -> list[Fingerprint]:
-        """The fingerprint of each paper, or of those of `ids`, by file; `Fingerprint.paper` is `Paper.file`."""
+    def fingerprints(self) -> list[Fingerprint]:
+        """The fingerprint of each paper, by file; `Fingerprint.paper` is `Paper.file`."""
         found = []
         with self._database.now() as at:
-            papers = self.papers(ids)
-            sketches = dict(at.parts("sketch", {paper.paper_id for paper in papers}))
-            for paper in papers:
+            sketches = dict(at.parts("sketch"))
+            for paper in self.papers():
                 hashes = np.frombuffer(sketches.get(paper.paper_id, bytes(8)), "<u8")
                 known = fingerprint_of(paper.file, "", paper.metadata, paper.modified_ns)
                 pages = self.contents(paper.paper_id).pages if paper.warnings else ()  # without one, it lacks nothing

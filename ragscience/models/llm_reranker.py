@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.prompt_templates import sanitize
-from ragscience.models.model_protocols import ChatModel, Scale
+from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import ask_structured
 
 HIGHEST = 10
@@ -46,9 +46,6 @@ class LLMReranker:
 
     `on_warning` receives why they got no scores.
     """
-
-    scale: Scale = "other"
-    """Grades of 0 to 10, which are neither log-odds nor probabilities."""
 
     def __init__(
         self, llm: ChatModel, *, depth: int, on_warning: Callable[[str], None], seconds: float = SECONDS

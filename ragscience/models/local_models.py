@@ -21,7 +21,7 @@ from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import NotBert, read_config
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
-from ragscience.models.model_protocols import Embedder, Reranker, Scale
+from ragscience.models.model_protocols import Embedder, Reranker
 from ragscience.models.token_counting import unit_rows
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
@@ -144,12 +144,6 @@ class TorchCrossEncoder:
         """The sha256 of the weights, as `folder_digest` gives it."""
         return folder_digest(self._folder)
 
-    @property
-    def scale(self) -> Scale:
-        """By the activation that sentence-transformers puts over the model's output. Raises ModelProblem."""
-        scales: dict[str, Scale] = {"Identity": "log-odds", "Sigmoid": "probability"}
-        return scales.get(type(self._model.activation_fn).__name__, "other")
-
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
         if not passages:
@@ -212,9 +206,6 @@ def open_cross_encoder(folder: Path, name: str, *, cache_folder: Path, on_warnin
 
 class OnnxCrossEncoder:
     """A Reranker: a BertForSequenceClassification with one output. Its session is opened on first use."""
-
-    scale: Scale = "log-odds"
-    """What the known one gives."""
 
     def __init__(self, folder: Path, name: str, *, cache_folder: Path, on_warning: Callable[[str], None]) -> None:
         self.name = name

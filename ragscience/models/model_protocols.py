@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import EmbedderIdentity
-
-Scale = Literal["log-odds", "probability", "other"]
-"""Scores of a cross-encoder are log-odds (logits), or probabilities (through a sigmoid); "other": neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +92,6 @@ class Reranker(Protocol):
     @property
     def name(self) -> str:
         """Its name in the answer's JSON."""
-
-    @property
-    def scale(self) -> Scale:
-        """What its scores are; known once it has scored. Raises ModelProblem."""
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""

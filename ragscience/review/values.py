@@ -1,6 +1,6 @@
 """A typed value for a question from the passages of one paper: its words, its place, and how likely it is right.
 
-Sentences and rows are scored as quotes are, and the best are read by the small model (models/span_reader.py). What it
+Sentences and rows are scored as quotes are, and the best are read by the small model (models/minilm.py). What it
 reads must have the column's type. A logistic model over what is known of each then says how likely it is the value,
 fitted to half of benchmarks/questions/matrix.tsv; `python -m benchmarks.matrix --curve` shows what STATED decides.
 """

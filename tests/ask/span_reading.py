@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragscience.models.span_reader import SpanReader
+from ragscience.models.minilm import SpanReader
 
 
 @cache

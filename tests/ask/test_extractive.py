@@ -16,7 +16,7 @@ from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
-from ragscience.models.span_reader import AnswerSpan
+from ragscience.models.minilm import AnswerSpan
 from ragscience.search.reranking import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
 

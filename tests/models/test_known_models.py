@@ -136,7 +136,7 @@ def test_a_reranker_with_layers_of_its_own_scores_as_sentence_transformers(tmp_p
     warnings = []
     reranker = open_cross_encoder(folder, ETTIN, cache_folder=model_cache, on_warning=warnings.append)
     assert isinstance(reranker, TorchCrossEncoder)
-    assert (reranker.scale, "modernbert" in warnings[0]) == ("log-odds", True)
+    assert "modernbert" in warnings[0]
     scores = theirs.predict([(TEXTS[0], answer) for answer in ANSWERS], show_progress_bar=False)
     np.testing.assert_allclose(reranker.score(TEXTS[0], ANSWERS), scores, atol=1e-5)
     assert np.ptp(scores) > 1e-3

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_session import BertSession
-from ragscience.models.span_reader import LONGEST_SPAN, SpanReader, best_span
+from ragscience.models.minilm import LONGEST_SPAN, SpanReader, best_span
 
 PASSAGES = [
     "Bees visit flowers of many kinds. A colony keeps about 40,000 workers in summer.",

@@ -220,7 +220,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     import typer.main
 
     from ragscience.library import bucket as bucket_files
-    from ragscience.models import bert_session, minilm, span_reader
+    from ragscience.models import bert_session, minilm
     from ragscience.reading import worker_pool
 
     os.environ["RAG_CACHE_FOLDER"] = str(models)
@@ -250,7 +250,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
 
     minilm.MiniLM.embed_with_tokens = embed_known  # type: ignore[method-assign]
     bert_session._inference_session = session_of
-    minilm.BertSession = span_reader.BertSession = made_once  # type: ignore[misc,assignment]
+    minilm.BertSession = made_once  # type: ignore[misc,assignment]
     bucket_files.CACHE_BYTES = CACHE_BYTES
     worker_pool.ReaderProcess = ReaderHere  # type: ignore[misc,assignment]
     typer.main.get_command = lru_cache(typer.main.get_command)
