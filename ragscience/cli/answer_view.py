@@ -1,7 +1,5 @@
 """An answer as a person sees it: its blocks, where it comes from, how much of it holds; or all of it in one line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

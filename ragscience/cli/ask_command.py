@@ -1,7 +1,5 @@
 """One-shot questions, alone or from a script: the result on stdout, everything else on stderr."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The chat: a line in, an answer out, with the questions before it in mind and on disk."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """What can be typed in the chat besides questions: each command with its line in /help, and what it changes."""
 
-from __future__ import annotations
-
 import difflib
 import shlex
 from collections.abc import Callable, Sequence

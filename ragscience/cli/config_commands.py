@@ -1,7 +1,5 @@
 """`query.py config`, `profiles` and `models`: the settings, the ways to search, and the models at work."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ The first word is a command where there is one of that name; everything else bel
 default command's own name in front (`query.py ask …`) no other word is taken for a command.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import shlex

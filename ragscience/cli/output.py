@@ -1,7 +1,5 @@
 """What goes to stdout: wrapped between words and paged on a terminal, as it is in a pipe."""
 
-from __future__ import annotations
-
 import os
 import pydoc
 import shlex

@@ -1,7 +1,5 @@
 """Passages and sources: listed, shown on their pages, opened, written as references; and why an answer is so."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -3,8 +3,6 @@
 Nothing here imports a library, so that a sign is seen before typer and rich are there.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import shutil

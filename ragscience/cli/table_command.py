@@ -1,7 +1,5 @@
 """`query.py table`: a literature matrix, shown and written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ragscience.cli import options as opt

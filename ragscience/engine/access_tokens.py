@@ -5,8 +5,6 @@ which a thief tries many; 2**256 tokens cannot be tried at any speed, and a slow
 token only the hash is looked up, so how long a look-up takes tells nothing of the tokens that there are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

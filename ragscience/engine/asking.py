@@ -1,7 +1,5 @@
 """A question from the request to the result: searched or answered, measured, and kept in history and audit log."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A conversation under way: its turns are context of the next question, and are on disk right away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A fetch: papers are searched for at their sources, chosen, downloaded and read."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The engine's operations on the knowledge graph: build, edit, export, import, look up and draw."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`engine.ingest`: papers into the library, made again, and out of it; and a folder that is followed."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Sequence

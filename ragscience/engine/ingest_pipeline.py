@@ -3,8 +3,6 @@
 A paper is in the library when its transaction has committed; whatever stops a run costs at most the paper in hand.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

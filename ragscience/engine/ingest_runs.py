@@ -1,7 +1,5 @@
 """Runs that write a library: papers come in, follow their files, and leave."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -3,8 +3,6 @@
 Our blocks stand between marks, our fields in the front matter have names of ours; all else stays, byte for byte.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

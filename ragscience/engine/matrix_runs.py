@@ -1,7 +1,5 @@
 """A literature matrix: each paper is asked each column's question, and what is done stays done."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

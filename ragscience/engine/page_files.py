@@ -1,7 +1,5 @@
 """Pages of papers: drawn and marked in processes of their own, as the files are not trusted."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext

@@ -1,7 +1,5 @@
 """`engine.papers`: the papers of the library, to list, look up, read, cite and mark."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,7 +1,5 @@
 """Where things are in papers: an answer's numbered sources, quotes on their pages, and a reader's words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What is printed: the JSON of `--json` (docs/json-schema.json), text made safe for a terminal, numbers of things."""
 
-from __future__ import annotations
-
 import json
 import math
 import platform

@@ -1,7 +1,5 @@
 """What the engine can be asked: plain records, checked when they are used."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Runs that read papers again: all, or those of which Zotero, a .bib file or arXiv's HTML says something new."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path

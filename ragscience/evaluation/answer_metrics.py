@@ -24,8 +24,6 @@ words: with blanks collapsed, with words joined across line ends, and without bl
 for text layers that split words).
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

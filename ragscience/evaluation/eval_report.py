@@ -4,8 +4,6 @@ A difference between two means of the same questions is judged by the questions 
 intervals; nothing is corrected for how many measures are looked at.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

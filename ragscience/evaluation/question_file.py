@@ -9,8 +9,6 @@
 another page with the same fact; `for` is the index of the evidence that it can replace, 0 by default.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

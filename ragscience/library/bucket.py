@@ -5,8 +5,6 @@ moves from a folder to a bucket, or to another bucket, reads nothing again, and 
 elsewhere are on this machine as ever.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Changes of a library in SQLite, and its database for many threads."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -3,8 +3,6 @@
 Reads see one version of the library, changes are all or nothing. Each row is sealed (sealed_rows.py).
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

@@ -6,14 +6,12 @@ from the library's own vectors, so they do not depend on the index form; an appr
 chooses the candidates.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +47,7 @@ class _Base:
     info: DenseIndexInfo
 
     @classmethod
-    def load(cls, path: Path, state: State) -> _Base | None:
+    def load(cls, path: Path, state: State) -> Self | None:
         """None if there is no index, it belongs to another library, its vectors were replaced, or it is damaged."""
         sidecar = _read_sidecar(path, state)
         if sidecar is None:
@@ -98,14 +96,14 @@ class DenseIndex:
         self._tail: Stored | None = None
 
     @classmethod
-    def load(cls, path: Path, state: State, ids: Ids, sizes: DenseSizes) -> DenseIndex:
+    def load(cls, path: Path, state: State, ids: Ids, sizes: DenseSizes) -> Self:
         """The index of the chunks `ids` (ascending), using as much of it as is on disk."""
         return cls(state, _Base.load(path, state), ids, sizes)
 
-    def at(self, state: State, ids: Ids) -> DenseIndex:
+    def at(self, state: State, ids: Ids) -> Self:
         """The index of the chunks `ids` on the same base, if its vectors are still valid."""
         same = (state.library_id, state.vectors_epoch) == (self.state.library_id, self.state.vectors_epoch)
-        return DenseIndex(state, self._base if same else None, ids, self._sizes)
+        return type(self)(state, self._base if same else None, ids, self._sizes)
 
     @property
     def should_be_saved(self) -> bool:

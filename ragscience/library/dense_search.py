@@ -1,7 +1,5 @@
 """Dense search of a library: keeps its FAISS index up to date with the database, before each search."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from threading import RLock

@@ -1,7 +1,5 @@
 """Turns filters and patterns of names into papers, and into the ids of the chunks that a search may find."""
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import re

@@ -1,7 +1,5 @@
 """Conversations on disk, turn by turn, with the audit record of each answer, in vectorstore/history.sqlite."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """Conversations and audit records: what is kept of an answer, the tables of the database, and opening it."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

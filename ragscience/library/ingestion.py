@@ -3,8 +3,6 @@
 The MD5 of a file's bytes identifies it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,6 @@ another floor, but takes about a microsecond a passage: where terms are common, 
 are the candidates, and these are scored by their texts.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sqlite3

@@ -1,7 +1,5 @@
 """Changes of a library in LanceDB: what they write is in no version that is named before the commit."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -5,8 +5,6 @@ together, and to replace it is the commit: what a killed writer left is in no ve
 the same library: a change that another one came before is made anew.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import threading

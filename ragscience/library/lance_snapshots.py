@@ -1,7 +1,5 @@
 """The tables of a library in LanceDB, LanceDB's errors as messages, and what a thread reads at one version."""
 
-from __future__ import annotations
-
 import errno
 import re
 import threading

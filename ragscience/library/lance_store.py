@@ -1,7 +1,5 @@
 """A library in LanceDB, in a folder or in object storage: `Store` with its tables, searches and versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path

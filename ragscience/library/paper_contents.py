@@ -1,7 +1,5 @@
 """A paper that is added, and what is kept of it: its row, its passages, and its pages as one compressed record."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import unicodedata
@@ -10,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 from ragscience.core.errors import LibraryDamaged, NothingFound, RagScienceError
 from ragscience.core.records import ASKED_KINDS, Box, Chunk, Document, Element, Line, Page
@@ -42,7 +40,7 @@ class PaperContents:
     """The message and the fix where the record is damaged: it has no pages then."""
 
     @classmethod
-    def of(cls, document: Document) -> PaperContents:
+    def of(cls, document: Document) -> Self:
         """Those of a document."""
         texts = tuple(document.text[page.start : page.end] for page in document.pages)
         return cls(document.pages, texts, document.elements)
@@ -97,7 +95,7 @@ class PaperContents:
         return zlib.compress(storable(text).encode())
 
     @classmethod
-    def unpack(cls, packed: bytes) -> PaperContents:
+    def unpack(cls, packed: bytes) -> Self:
         """The inverse of `pack`, boxes of lines to a tenth of a point."""
         pages, elements = json.loads(zlib.decompress(packed))
         return cls(

@@ -1,7 +1,5 @@
 """The papers of a library at one version, and their passages, from the rows of its database."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -139,7 +137,7 @@ class Outline:
         return json.dumps([names, self.page_start, self.page_end, *columns], separators=(",", ":")).encode()
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Outline:
+    def unpack(cls, packed: bytes) -> Self:
         """The inverse of `pack`."""
         names, start, end, *columns = json.loads(packed)
         kind, section = ([names[number] for number in column] for column in columns)
@@ -158,11 +156,11 @@ class Listing:
         self._firsts = [row.first_chunk for row in rows]
         self._order = rows
 
-    def changed(self, removed: Collection[int], added: PaperRow) -> Listing:
+    def changed(self, removed: Collection[int], added: PaperRow) -> Self:
         """That after a change; unlike `read`, it costs next to nothing in a large library."""
         gone = {one: self.rows[one] for one in removed if one in self.rows}
         rows = [row for row in self._order if row.paper_id not in gone]
-        listing = Listing([*rows, added], self._root, self.damaged)
+        listing = type(self)([*rows, added], self._root, self.damaged)
         alike = dict(self._alike)
         for path in map(self.full_path, gone.values()):
             alike[_name(path)] = [one for one in alike[_name(path)] if one != path]

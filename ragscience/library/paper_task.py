@@ -3,8 +3,6 @@
 A worker that calls `embed_paper` knows nothing of the library: it may run anywhere, be repeated, and be thrown away.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import tempfile

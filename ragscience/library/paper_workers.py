@@ -5,8 +5,6 @@ through Ray's object store, so that no other machine needs a copy of the files o
 node dies, Ray runs its tasks again on another one.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -7,8 +7,6 @@ A CRC-32 differs for every single flipped bit and for every burst of at most 32 
 against forgery.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import sqlite3
@@ -16,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from threading import Lock
-from typing import Literal
+from typing import Literal, Self
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import EmbedderIdentity
@@ -104,7 +102,7 @@ class LanceState(State):
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> LanceState:
+    def from_json(cls, text: str) -> Self:
         """The inverse of `to_json`. Raises LibraryDamaged."""
         try:
             return from_json(cls, text)

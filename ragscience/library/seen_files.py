@@ -3,8 +3,6 @@
 A watch follows from two scans of the folder: no report of the system is needed, which network file systems do not give.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import zipfile

@@ -8,8 +8,6 @@ The time grows with the number of papers, not with that of pairs: only papers th
 compared, and of what many papers share, a licence or a template, each with its next few.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

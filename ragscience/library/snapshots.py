@@ -1,7 +1,5 @@
 """What a thread reads of a library at one version: here from SQLite; `LanceSnapshot` reads the same from LanceDB."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,14 +1,12 @@
 """A home's library, and how a damaged one is put aside."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
@@ -52,7 +50,7 @@ class Library(Store):
         self.keywords = Keywords(database)
 
     @classmethod
-    def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
+    def open(cls, home: Home, sizes: DenseSizes = _SIZES) -> Self:
         """Open for reading; a home without a library is empty, and nothing is created.
 
         Raises LibraryUnavailable for another schema, RagScienceError for a damaged or foreign file.
@@ -60,7 +58,7 @@ class Library(Store):
         return cls(home, SqlDatabase.for_reading(home), sizes)
 
     @classmethod
-    def open_for_writing(cls, home: Home, sizes: DenseSizes = _SIZES) -> Library:
+    def open_for_writing(cls, home: Home, sizes: DenseSizes = _SIZES) -> Self:
         """Open for reading and writing, exclusively; creates what is missing and repairs the ledger.
 
         Raises LibraryBusy while another process writes, LibraryUnavailable for another schema, RagScienceError where

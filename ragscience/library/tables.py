@@ -1,7 +1,5 @@
 """What both kinds of library keep of passages and files: vectors, rows of the knowledge graph, sources; the ledger."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib

@@ -1,7 +1,5 @@
 """The arrays that the library's modules pass to each other, and the best of many scores, deterministic."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -18,8 +18,6 @@ session's batches are single rows.
 Weights are stored next to the graph in `weights.bin`, each on a page boundary, so that a session memory-maps them.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ They go into one call, cut to what fits the window, and a JSON schema requires o
 usable number has no score (NaN) and keeps its rank (search/reranking.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice

@@ -4,8 +4,6 @@ Nothing is downloaded, and torch is imported with the first text that needs it. 
 the beginning counts.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property

@@ -16,8 +16,6 @@ MaxSim is the mean over the question's tokens of the inner product with the best
 Khattab and Zaharia 2020, SIGIR, section 3.3).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Sequence

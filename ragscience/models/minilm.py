@@ -9,8 +9,6 @@ and scores each word piece as the beginning and as the end of the answer (Devlin
 stands for "it is not here" (4.3). `tools/fit_reader.py` trains the adapter, and says on what; figures: docs/choices.md.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 from collections.abc import Sequence

@@ -9,8 +9,6 @@
 Only requests to these servers leave the machine, and when offline not even those.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 This is the only code that downloads weights. How a known model is used is in known_models.toml, beside this file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import os

@@ -3,8 +3,6 @@
 The clients of LangChain's packages get it too. httpx is imported with the first request.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import ssl

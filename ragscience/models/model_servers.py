@@ -6,8 +6,6 @@ others are of OpenAI's API reference, of llama.cpp's server (`/props`), of vLLM 
 LM Studio (`loaded_context_length` in `/api/v0/models`).
 """
 
-from __future__ import annotations
-
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping

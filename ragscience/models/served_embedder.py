@@ -5,8 +5,6 @@ each request carries: a model that is replaced under the same name is noticed at
 LangChain is imported when the first text is embedded.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Sequence
 from functools import cached_property

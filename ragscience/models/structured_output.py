@@ -5,8 +5,6 @@ Not every server and model obeys, so the output is not trusted: JSON is searched
 `read` validates its shape.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Who asks, whether they may, and whether it is not too much, before a request reaches its route; what all share."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time

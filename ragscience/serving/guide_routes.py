@@ -1,7 +1,5 @@
 """The graph over HTTP: the graph guide's two calls, `POST /api/build_graph` and `/api/agent_action`; graph and map."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence

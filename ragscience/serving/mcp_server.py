@@ -1,7 +1,5 @@
 """The library for assistants of other programs, by the Model Context Protocol: over stdio, and at `/mcp`."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ The last message of the user is the question, the messages before it are its his
 `sources`, a field of ours, has them apart.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing

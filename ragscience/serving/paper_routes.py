@@ -1,7 +1,5 @@
 """Papers, their pages and files, uploads and jobs: `/api/v1/papers`, `/uploads`, `/jobs`."""
 
-from __future__ import annotations
-
 import os
 from contextlib import ExitStack
 from pathlib import Path as FilePath

@@ -1,7 +1,5 @@
 """Replies in JSON, without folders of the machine; failures as problem+json (RFC 9457) with the way out."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -1,7 +1,5 @@
 """Searching, asking and earlier answers: `/api/v1/search`, `/ask`, `/answers`, `/conversations`."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path as FilePath

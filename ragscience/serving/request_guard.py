@@ -5,8 +5,6 @@ A page on another site can make a browser send requests to this machine, also un
 Connections that send too little are closed: each has a time for its request, and a client only so many of them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """The application: routes, failures, limits, and what begins and ends with it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The page's files, `/` and `/page/…`; whether the server lives and can answer: `/healthz`, `/readyz`, `/metrics`."""
 
-from __future__ import annotations
-
 import mimetypes
 from collections import Counter as Tally
 from contextlib import suppress

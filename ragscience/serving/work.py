@@ -3,8 +3,6 @@
 A client that leaves stops its answer. One thread writes the library: uploads and removals wait for each other.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
