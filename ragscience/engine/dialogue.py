@@ -8,6 +8,7 @@ from ragscience.ask.conversation import state_after
 from ragscience.core import __version__
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Paper, StoredChunk, Turn
+from ragscience.core.serialization import select
 from ragscience.core.settings import Settings
 from ragscience.core.tokenizing import counted
 from ragscience.engine.places import holds
@@ -139,22 +140,17 @@ class Dialogue:
     def _read(self, number: str) -> None:
         try:
             with History.open(self._path) as history:
-                if number:
-                    found = history.numbered(number)
-                else:
-                    found = history.named(self.name) if self.name else history.last()
-                if found is None and number:
-                    raise UsageError(
-                        f"There is no conversation {number}.", "Give a name, or a number that `history list` shows."
-                    )
-                if found is None:
-                    if not self.name:
-                        self.warnings.append("There is no conversation to continue: this is a new one.")
-                    return
-                self.turns = history.turns(found.conversation_id)
-                if history.damage:
-                    self.warnings.append(history.damage)
-                self._conversation_id, self.name = found.conversation_id, found.name
+                named = history.named(self.name) if self.name else history.last()
+                found = history.numbered(number) if number else named
+                if found is not None:
+                    self.turns = history.turns(found.conversation_id)
+                    self.warnings += filter(None, [history.damage])
+                    self._conversation_id, self.name = found.conversation_id, found.name
+                elif number:
+                    fix = "Give a name, or a number that `history list` shows."
+                    raise UsageError(f"There is no conversation {number}.", fix)
+                elif not self.name:
+                    self.warnings.append("There is no conversation to continue: this is a new one.")
         except UsageError:
             raise
         except RagScienceError as error:
@@ -191,25 +187,13 @@ def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str
             "models": _models(run, answer, embedder.digest if embedder else ""),
         }
     places = {chunk.chunk_id: place_of(chunk, papers.get(chunk.paper_id)) for chunk in earlier}
-    asked = {
-        "schema": AUDIT_SCHEMA_VERSION,
-        "at": at,
-        "program": __version__,
-        "agent": request.agent,
-        "strict": request.strict,
-        "plain": request.plain,
-        "k": request.top_k,
-        "focus": request.focus,
-        "filters": asdict(request.filters),
-        "history": [
-            {
-                "question": turn.question,
-                "answer": turn.answer,
-                "passages": [places[number] for number in turn.passages if number in places],
-            }
-            for turn in request.history
-        ],
-    }
+    history = [
+        select("question answer passages", turn, passages=[places[one] for one in turn.passages if one in places])
+        for turn in request.history
+    ]
+    names, version = "schema at program agent strict plain k focus filters history", AUDIT_SCHEMA_VERSION
+    given = {"schema": version, "at": at, "program": __version__, "k": request.top_k, "history": history}
+    asked = select(names, request, filters=asdict(request.filters), **given)
     record: dict[str, Any] = plain(asked) | without_credentials(depends_on)
     return record | of_answer(answer, papers, run.warnings)
 

@@ -1,7 +1,5 @@
 """Papers and conversations as notes in a folder of Markdown files: one each, with links to pages and to each other."""
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata
@@ -9,22 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ragscience.core.errors import UsageError
 from ragscience.core.paper_records import PLACE, has_pages, note_text, place_label
 from ragscience.core.records import NOTE, Mark, Paper, title_of
+from ragscience.engine.library_engine import Engine
 from ragscience.engine.managed_notes import NoteDamaged, Value, ids_in, new_note, rewritten
+from ragscience.engine.places import Source
 from ragscience.engine.printable import one_line, write_out
 from ragscience.engine.saved_answers import Conversation, KeptAnswer, as_markdown, line_of, quoted
 from ragscience.graph.citing import Citations
 from ragscience.library.atomic_files import disk_errors
 from ragscience.sources.bib_entries import citation_keys
-
-if TYPE_CHECKING:
-    from ragscience.engine.library_engine import Engine
-    from ragscience.engine.places import Source
 
 _PAPERS, _CONVERSATIONS = "papers", "conversations"
 """The folders of the notes."""

@@ -33,19 +33,12 @@ class PagePictures:
         self._waiting = BoundedSemaphore(_MOST_WAITING)
         self._lock = Lock()
 
-    def shape(self, paper: Paper, number: int) -> PageShape:
-        """The size of page `number` and how it is turned. Raises as `picture`."""
-        return self._drawn(paper, number, 0)[0]
-
-    def picture(self, paper: Paper, number: int, width: int) -> bytes:
-        """A PNG of page `number`, `width` pixels wide at most.
+    def drawn(self, paper: Paper, number: int, width: int = 0) -> tuple[PageShape, bytes]:
+        """(the size of page `number` and how it is turned, a PNG of it, `width` pixels wide at most; 0: none).
 
         Raises NothingFound where the file is gone, FileProblem where it is another one now or cannot be drawn, and
         LibraryBusy where too many wait.
         """
-        return self._drawn(paper, number, width)[1]
-
-    def _drawn(self, paper: Paper, number: int, width: int) -> tuple[PageShape, bytes]:
         require_pages(paper.file)
         if not self._waiting.acquire(blocking=False):
             raise LibraryBusy("Too many pages are being drawn.", "Try again in a few seconds.")

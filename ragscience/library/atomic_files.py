@@ -11,9 +11,10 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from ragscience.core.errors import DiskProblem, LibraryBusy, RagScienceError, UsageError
+from ragscience.core.system import Closing
 from ragscience.core.system import write_atomically as write_atomically
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ def file_signature(path: Path) -> dict[str, object]:
         return {"size": -1, "digest": ""}
 
 
-class WriterLock:
-    """The right to write a library, held until `release`."""
+class WriterLock(Closing):
+    """The right to write a library, held until `close`."""
 
     def __init__(self, lock: BaseFileLock) -> None:
         self._lock = lock
@@ -125,15 +126,9 @@ class WriterLock:
                 raise LibraryBusy(f"The library is being written by process {owner}.", fix) from None
         return cls(lock)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Release the lock; may be called twice."""
         self._lock.release()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def _write_pid(handle: int) -> None:

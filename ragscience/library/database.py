@@ -251,7 +251,7 @@ class Transactions:
                 db.close()
             if writer is not None:  # last: closing the writing connection empties the log
                 writer[0].close()
-                writer[1].release()
+                writer[1].close()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

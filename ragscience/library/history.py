@@ -12,6 +12,7 @@ from typing import Any, Self
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Answer
 from ragscience.core.serialization import from_json, storable, to_json
+from ragscience.core.system import Closing
 from ragscience.library.atomic_files import has_lost_commits
 from ragscience.library.history_database import Conversation as Conversation
 from ragscience.library.history_database import KeptAnswer as KeptAnswer
@@ -43,7 +44,7 @@ UPDATE conversations AS one SET checksum = checksum - COALESCE(
 _AUDIT = "SELECT audit_id, created_at, record, checksum FROM audit"
 
 
-class History:
+class History(Closing):
     """The answers of one person, open for reading or for writing; close it, or use it in a `with`.
 
     Every method raises RagScienceError for a damaged or unreadable file, LibraryUnavailable if another program holds
@@ -67,10 +68,8 @@ class History:
         """For writing; created if missing, in an existing folder. Raises as `open`."""
         return cls(path, connect_for_writing)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Release the file."""
         if self._connection is not None:
             self._connection.close()
 

@@ -246,29 +246,24 @@ _SHADOWS = (
 
 def add_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> int:
     """Index passages, as (id, searched text); returns how many terms they have."""
-    rows, total = [], 0
-    having = Counter[str]()
-    for chunk_id, text in texts:
-        terms = tokenize(text)
-        total += len(terms)
-        having.update(set(terms))
-        rows.append((chunk_id, " ".join(terms)))
+    rows, having, total = _counted(texts)
     db.executemany("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", rows)
     query = "INSERT INTO terms VALUES (?, ?) ON CONFLICT DO UPDATE SET passages = passages + excluded.passages"
     db.executemany(query, sorted(having.items()))
     return total
 
 
+def _counted(texts: Iterable[tuple[int, str]]) -> tuple[list[tuple[int, str]], Counter[str], int]:
+    """(the rows of passages, how many passages have each term, how many terms there are)."""
+    terms = [(chunk_id, tokenize(text)) for chunk_id, text in texts]
+    having = Counter(term for _, each in terms for term in set(each))
+    return [(one, " ".join(each)) for one, each in terms], having, sum(len(each) for _, each in terms)
+
+
 def remove_terms(db: sqlite3.Connection, texts: Iterable[tuple[int, str]]) -> int:
     """The inverse of `add_terms`. A passage whose text is lost leaves terms that no search finds any more."""
-    total = 0
-    having = Counter[str]()
-    for chunk_id, text in texts:
-        terms = tokenize(text)
-        total += len(terms)
-        having.update(set(terms))
-        query = "INSERT INTO keywords (keywords, rowid, terms) VALUES ('delete', ?, ?)"
-        db.execute(query, (chunk_id, " ".join(terms)))
+    rows, having, total = _counted(texts)
+    db.executemany("INSERT INTO keywords (keywords, rowid, terms) VALUES ('delete', ?, ?)", rows)
     db.executemany("UPDATE terms SET passages = passages - ? WHERE term = ?", ((n, term) for term, n in having.items()))
     db.executemany("DELETE FROM terms WHERE term = ? AND passages <= 0", ((term,) for term in having))
     return total

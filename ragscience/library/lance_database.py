@@ -57,7 +57,7 @@ class LanceDatabase:
             with disk_errors(home.vectorstore):
                 home.vectorstore.mkdir(parents=True, exist_ok=True)
             self._lock = WriterLock.acquire(home.lock)
-            with undone(self._lock.release):
+            with undone(self._lock.close):
                 self._create()
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class LanceDatabase:
             lock, self._lock = self._lock, None
             self._newest = self._library = self._connected = None
         if lock is not None:
-            lock.release()
+            lock.close()
 
     @property
     def may_write(self) -> bool:

@@ -198,7 +198,7 @@ def geometry(md5: Md5, number: Number, request: Request) -> Response:
     """
     state = state_of(request)
     page = state.engine.papers.page(md5, number)
-    shape = state.pictures.shape(page.paper, number)
+    shape = state.pictures.drawn(page.paper, number)[0]
     elements = [select("kind level section start end box", each) for each in page.elements]
     return JsonReply(select(_GEOMETRY, page.paper, shape, page.page, page=number, elements=elements))
 
@@ -216,7 +216,7 @@ def image(
     """A page as a PNG; one that is much higher than wide is drawn narrower."""
     state = state_of(request)
     page = state.engine.papers.page(md5, number)
-    return Response(state.pictures.picture(page.paper, number, width), headers=_FOR_GOOD, media_type="image/png")
+    return Response(state.pictures.drawn(page.paper, number, width)[1], headers=_FOR_GOOD, media_type="image/png")
 
 
 @paper_routes.get("/answers/{answer_id}/sources")

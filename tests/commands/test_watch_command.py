@@ -123,7 +123,7 @@ def test_a_locked_library_is_waited_for_and_a_vanished_folder_too(commands, tmp_
     with lock, watching(commands.home, folder) as run:
         run.line("watching")
         assert f"process {os.getpid()}" in run.line("waiting: ")
-        lock.release()
+        lock.close()
         run.line("added bees.pdf")
         folder.rename(tmp_path / "away")
         assert "papers stay" in run.line(f"{folder}: ")

@@ -112,14 +112,14 @@ def test_uploads_of_one_person_that_wait_are_few(three_papers, tmp_path, monkeyp
 @pytest.mark.parametrize("has_tokens", [True, False])
 def test_pages_that_one_client_has_drawn_leave_a_place_for_the_others(three_papers, tmp_path, monkeypatch, has_tokens):
     """Clients are told apart by their tokens, or where there are none by their addresses."""
-    picture = PagePictures.picture
+    picture = PagePictures.drawn
 
     def waiting(self, paper, number, width):
         if width == 999:
             held.here()
         return picture(self, paper, number, width)
 
-    monkeypatch.setattr(PagePictures, "picture", waiting)
+    monkeypatch.setattr(PagePictures, "drawn", waiting)
     tokens, server = lab(three_papers, tmp_path) if has_tokens else ({}, serving(three_papers))
     with server as url, client_of(url, tokens.get("ana")) as ana, client_of(url, tokens.get("ben"), "127.0.0.2") as ben:
         address = f"/api/v1/papers/{ana.get('/api/v1/papers').json()['papers'][0]['md5']}"
