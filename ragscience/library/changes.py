@@ -13,12 +13,12 @@ from ragscience.core.serialization import storable
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library import sealed_rows
 from ragscience.library.database import Transactions
+from ragscience.library.dense_index import Codes, Matrix
 from ragscience.library.keywords import add_terms, mean_idf, remove_terms, sum_of
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import Listing, PaperRow
 from ragscience.library.sealed_rows import Damage, State, sealed
 from ragscience.library.snapshots import Snapshot, read_listing
-from ragscience.library.top_scores import Codes, Matrix
 
 T = TypeVar("T")
 _BATCH = 4096

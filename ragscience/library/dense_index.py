@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from ragscience.library.atomic_files import file_signature, read_checked_json, write_atomically, write_checked_json
 from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
-from ragscience.library.top_scores import Codes, Ids, Matrix, Ranked, Stored, best_first, marked, nothing, shared
+
+Ids = NDArray[np.int64]
+"""Numbers of passages."""
+Matrix = NDArray[np.float32]
+"""A vector, or vectors as rows."""
+Scores = NDArray[np.float64]
+Codes = NDArray[np.uint8]
+"""Codes of token vectors, or bits."""
+Ranked = tuple[Ids, Scores]
+"""Numbers of passages and a score for each."""
+Stored = tuple[Ids, Matrix]
+"""Numbers of passages and a vector for each."""
 
 VectorSource = Callable[[Sequence[int] | Ids], Stored]
 """Gives (existing ids, ascending; their vectors, one row each) for the requested ids."""
@@ -49,7 +60,7 @@ class _Base:
     @classmethod
     def load(cls, path: Path, state: State) -> Self | None:
         """None if there is no index, it belongs to another library, its vectors were replaced, or it is damaged."""
-        sidecar = _read_sidecar(path, state)
+        sidecar = read_sidecar(path, state)
         if sidecar is None:
             return None
         info, ids, signature, modified_ns = sidecar
@@ -234,18 +245,6 @@ def exact_scores(query: Matrix, ids: Ids, source: VectorSource) -> Ranked:
     return known, np.einsum("ij,j->i", vectors.astype(np.float64), query.astype(np.float64))
 
 
-def describe(path: Path, state: State) -> DenseIndexInfo | None:
-    """The info of the index on disk, without loading it; None where there is none that belongs to the library."""
-    sidecar = _read_sidecar(path, state)
-    return sidecar[0] if sidecar else None
-
-
-def is_whole(path: Path, state: State) -> bool:
-    """Whether the index on disk holds what was written, if there is one that belongs to the library; reads all."""
-    sidecar = _read_sidecar(path, state)
-    return sidecar is None or sidecar[2] == file_signature(path)
-
-
 def _batches(ids: Ids, source: VectorSource) -> Iterator[Stored]:
     for first in range(0, ids.size, _BATCH):
         yield source(ids[first : first + _BATCH])
@@ -266,7 +265,8 @@ def _write_base(path: Path, state: State, index: Any, ids: Ids, info: DenseIndex
     write_checked_json(path.with_suffix(".json"), sidecar)
 
 
-def _read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[str, Any], int] | None:
+def read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[str, Any], int] | None:
+    """(what the index on disk is, its ids, size and checksum, when it was written); None for another library's."""
     sidecar = read_checked_json(path.with_suffix(".json"))
     try:
         info, signature = DenseIndexInfo(**sidecar["index"]), dict(sidecar["signature"])
@@ -296,3 +296,51 @@ def _faiss() -> Any:
     import faiss
 
     return faiss
+
+
+def best_first(ids: Ids, scores: Scores, k: int) -> Ranked:
+    """The `k` best, higher scores first; ties by lower id, also at the cut.
+
+    Both arrays have shape (n,), in any order; the results have shape (min(k, n),).
+    """
+    if k <= 0:
+        return nothing()
+    if scores.size > k:
+        cut = np.partition(scores, scores.size - k)[scores.size - k]
+        above = np.flatnonzero(scores > cut)
+        level = np.flatnonzero(scores == cut)
+        level = level[np.argsort(ids[level], kind="stable")[: k - above.size]]
+        kept = np.concatenate([above, level])
+        ids, scores = ids[kept], scores[kept]
+    order = np.lexsort((ids, -scores))
+    return ids[order], scores[order]
+
+
+def nothing() -> Ranked:
+    """No ids and no scores."""
+    return np.empty(0, np.int64), np.empty(0, np.float64)
+
+
+def places(ids: Ids, wanted: Ids) -> tuple[Ids, NDArray[np.bool_]]:
+    """(positions in `ids`, ascending, of the members of `wanted`; which of `wanted` those are, bool)."""
+    if ids.size and int(ids[-1]) - int(ids[0]) == ids.size - 1:  # no gaps: no search needed
+        place = wanted - ids[0]
+        inside = (place >= 0) & (place < ids.size)
+        return place[inside], inside
+    place = np.searchsorted(ids, wanted)
+    inside = place < ids.size
+    inside[inside] = ids[place[inside]] == wanted[inside]
+    return place[inside], inside
+
+
+def marked(ids: Ids, wanted: Ids) -> NDArray[np.bool_]:
+    """Which of `ids` (ascending) are in `wanted`, shape of `ids`; fast for few wanted ones among many ids."""
+    marks = np.zeros(ids.size, np.bool_)
+    marks[places(ids, wanted)[0]] = True
+    return marks
+
+
+def shared(one: Ids, other: Ids) -> Ids:
+    """The intersection of two ascending arrays, ascending."""
+    few, many = (one, other) if one.size <= other.size else (other, one)
+    return many[marked(many, few)]

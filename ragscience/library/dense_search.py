@@ -7,12 +7,12 @@ from threading import RLock
 import numpy as np
 
 from ragscience.core.errors import LibraryUnavailable
-from ragscience.library.atomic_files import Home, disk_errors
+from ragscience.library import dense_index
+from ragscience.library.atomic_files import Home, disk_errors, file_signature
 from ragscience.library.changes import SqlDatabase
-from ragscience.library.dense_index import DenseIndex, describe, exact_scores, is_whole
+from ragscience.library.dense_index import DenseIndex, Ids, Matrix, Ranked, Scores
 from ragscience.library.sealed_rows import DenseIndexInfo, DenseSizes, State
 from ragscience.library.snapshots import Database, Snapshot
-from ragscience.library.top_scores import Ids, Matrix, Ranked, Scores, nothing, places
 
 _KEPT = 3
 """Versions whose indexes stay in memory: threads that began before a change still search the older one."""
@@ -42,8 +42,8 @@ class DenseSearch(ABC):
             if not at.state.dimension or not wanted.size:
                 return scores
             require_dimension(at.state, vector)
-            known, exact = exact_scores(vector, np.unique(wanted), at.vectors)
-        rows, inside = places(known, wanted)
+            known, exact = dense_index.exact_scores(vector, np.unique(wanted), at.vectors)
+        rows, inside = dense_index.places(known, wanted)
         scores[inside] = exact[rows]
         return scores
 
@@ -67,7 +67,7 @@ class Dense(DenseSearch):
         """
         with self._database.now() as at:
             if not at.state.dimension:
-                return nothing()
+                return dense_index.nothing()
             require_dimension(at.state, vector)
             return self._index(at).search(vector, k, allowed, at.vectors)
 
@@ -90,12 +90,14 @@ class Dense(DenseSearch):
             if not at.state.chunks:
                 return False
             index = DenseIndex.load(self._home.faiss, at.state, at.listing.chunk_ids, self._sizes)
-            return index.should_be_saved or not is_whole(self._home.faiss, at.state)
+            kept = dense_index.read_sidecar(self._home.faiss, at.state)
+            return index.should_be_saved or (kept is not None and kept[2] != file_signature(self._home.faiss))
 
     def info(self) -> DenseIndexInfo | None:
         """The record of the index on disk; None if there is no usable one."""
         with self._database.now() as at:
-            return describe(self._home.faiss, at.state)
+            kept = dense_index.read_sidecar(self._home.faiss, at.state)
+            return kept[0] if kept else None
 
     def _index(self, at: Snapshot) -> DenseIndex:
         """The index of exactly the passages of the snapshot."""

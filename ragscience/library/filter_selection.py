@@ -13,8 +13,8 @@ import numpy as np
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import ASKED_KINDS, Filters, Paper, title_of
 from ragscience.core.serialization import slashed
+from ragscience.library.dense_index import Ids
 from ragscience.library.snapshots import Database, Snapshot
-from ragscience.library.top_scores import Ids
 
 _ALIKE = 75.0
 """The least likeness of a suggested name, 0 to 100."""

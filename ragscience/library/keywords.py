@@ -21,9 +21,9 @@ import numpy as np
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import tokenize
+from ragscience.library.dense_index import Ids, Ranked, Scores, best_first, nothing, places, shared
 from ragscience.library.sealed_rows import REBUILD_INDEXES, read_state
 from ragscience.library.snapshots import Database, Snapshot
-from ragscience.library.top_scores import Ids, Ranked, Scores, best_first, nothing, places, shared
 
 _ROWS_COUNTED = 8_000
 """Passages that have the terms of a question, each term's added, up to which all of them are scored: about 30 ms."""

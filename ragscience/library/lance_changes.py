@@ -11,11 +11,11 @@ from ragscience.core.serialization import storable
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library import lance_snapshots as lance
 from ragscience.library.changes import Change
+from ragscience.library.dense_index import Codes, Matrix
 from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_errors
 from ragscience.library.paper_contents import NewPaper, parts_of, passage_rows, row_of, text_hash
 from ragscience.library.paper_rows import PaperRow
 from ragscience.library.sealed_rows import LanceState
-from ragscience.library.top_scores import Codes, Matrix
 
 READABLE = timedelta(hours=1)
 """How long a version can still be read after the next one was committed."""

@@ -14,11 +14,11 @@ import numpy as np
 
 from ragscience.core import errors
 from ragscience.core.errors import LibraryDamaged, RagScienceError
+from ragscience.library.dense_index import Ids, Matrix, Stored
 from ragscience.library.keywords import mean_idf_of
 from ragscience.library.paper_rows import FileSource, Listing, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, LanceState
 from ragscience.library.snapshots import Snapshot
-from ragscience.library.top_scores import Ids, Matrix, Stored
 
 _SCHEMAS = {
     # One row: all that the library says of itself, and which versions of the other tables belong together.

@@ -11,7 +11,7 @@ from ragscience.core.errors import DiskProblem, LibraryBusy, LibraryUnavailable,
 from ragscience.core.tokenizing import TOKENIZER_VERSION, tokenize
 from ragscience.library.atomic_files import Home, undone
 from ragscience.library.database import listed_files
-from ragscience.library.dense_index import exact_scores
+from ragscience.library.dense_index import Ids, Matrix, Ranked, best_first, exact_scores, nothing, places, shared
 from ragscience.library.dense_search import DenseSearch, require_dimension
 from ragscience.library.keywords import Frequencies, Keywords, bm25
 from ragscience.library.lance_changes import LanceChange
@@ -19,7 +19,6 @@ from ragscience.library.lance_database import LanceDatabase
 from ragscience.library.lance_snapshots import LanceSnapshot, among, lance_errors
 from ragscience.library.store import DamagedDatabase, free_name
 from ragscience.library.store_protocol import Store
-from ragscience.library.top_scores import Ids, Matrix, Ranked, best_first, nothing, places, shared
 
 _FEW = 2000
 """A filter that leaves at most this many passages is a condition of the search; more are left out of what it finds."""

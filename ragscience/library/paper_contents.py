@@ -13,9 +13,9 @@ from typing import Any, Self
 from ragscience.core.errors import LibraryDamaged, NothingFound, RagScienceError
 from ragscience.core.records import ASKED_KINDS, Box, Chunk, Document, Element, Line, Page
 from ragscience.core.serialization import storable
+from ragscience.library.dense_index import Codes, Matrix
 from ragscience.library.paper_rows import Outline, PaperRow, new_paper_json, path_within
 from ragscience.library.similarity import Fingerprint, fingerprint_of
-from ragscience.library.top_scores import Codes, Matrix
 
 _STEPS = 10
 """Units per point: boxes are kept to a tenth of a point, 0.04 mm."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ragscience.core.records import Document, Mark, Metadata, Paper, StoredChunk
 from ragscience.core.serialization import slashed, storable
-from ragscience.library.top_scores import Ids
+from ragscience.library.dense_index import Ids
 from ragscience.reading.other_formats import with_formulas
 
 CHUNK_FIELDS = (

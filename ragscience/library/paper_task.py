@@ -14,9 +14,9 @@ from pathlib import Path
 from ragscience.core import __version__
 from ragscience.core.errors import FileProblem, RagScienceError
 from ragscience.core.records import Chunk, Document
+from ragscience.library.dense_index import Codes, Matrix
 from ragscience.library.paper_contents import text_hash
 from ragscience.library.paper_rows import FileSource, merged
-from ragscience.library.top_scores import Codes, Matrix
 from ragscience.models.maxsim import embed_batch
 from ragscience.models.minilm import IDENTITY, MiniLM
 from ragscience.models.model_protocols import Embedder, TokenEmbedder

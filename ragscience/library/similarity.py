@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import Metadata
-from ragscience.library.top_scores import Scores
+from ragscience.library.dense_index import Scores
 
 SHINGLE_WORDS = 5
 SKETCH_SIZE = 256

@@ -11,9 +11,9 @@ import numpy as np
 
 from ragscience.core.errors import LibraryDamaged, RagScienceError
 from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
+from ragscience.library.dense_index import Ids, Matrix, Stored, marked, shared
 from ragscience.library.paper_rows import FileSource, Listing, Outline, PaperRow, source_from
 from ragscience.library.sealed_rows import LIST_DAMAGED, Damage, State, checksum_of, opened
-from ragscience.library.top_scores import Ids, Matrix, Stored, marked, shared
 
 T = TypeVar("T")
 _HASHES = 4096

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from ragscience.core.errors import LibraryDamaged
 from ragscience.core.tokenizing import TOKENIZER_VERSION
+from ragscience.library import sealed_rows
 from ragscience.library.atomic_files import Home, WriterLock, undone
 from ragscience.library.changes import Change, SqlDatabase
 from ragscience.library.database import OldLibrary, check_schema, connect_for_reading, database_errors, listed_files
@@ -18,15 +19,7 @@ from ragscience.library.dense_search import Dense
 from ragscience.library.keywords import Keywords, is_damaged
 from ragscience.library.paper_contents import NewPaper, text_hash
 from ragscience.library.paper_rows import FileSource, Listing
-from ragscience.library.sealed_rows import (
-    LIST_DAMAGED,
-    REBUILD_INDEXES,
-    Damage,
-    DenseIndexInfo,
-    DenseSizes,
-    State,
-    read_state,
-)
+from ragscience.library.sealed_rows import Damage, DenseIndexInfo, DenseSizes, State
 from ragscience.library.snapshots import Snapshot, read_listing
 from ragscience.library.store_protocol import Store, keyword_scores, known_files, require_identity
 
@@ -91,7 +84,7 @@ class Library(Store):
             check_schema(at.db)
             found = super().verify()
             if is_damaged(at.db):
-                found.append(("The keyword index is damaged.", REBUILD_INDEXES))
+                found.append(("The keyword index is damaged.", sealed_rows.REBUILD_INDEXES))
         return found
 
 
@@ -148,8 +141,8 @@ def _problem(home: Home) -> str:
                     return f"The database is damaged: {' '.join(verdict.split())}."
                 check_schema(db)
                 db.execute("BEGIN")
-                if read_listing(db, read_state(db), "").damaged:
-                    return LIST_DAMAGED[0]
+                if read_listing(db, sealed_rows.read_state(db), "").damaged:
+                    return sealed_rows.LIST_DAMAGED[0]
     except (LibraryDamaged, OldLibrary) as damage:
         return damage.message
     return ""

@@ -20,6 +20,7 @@ from ragscience.core.system import Closing
 from ragscience.core.tokenizing import tokenize
 from ragscience.library.atomic_files import Home
 from ragscience.library.changes import Change
+from ragscience.library.dense_index import Ids, Scores
 from ragscience.library.dense_search import DenseSearch
 from ragscience.library.filter_selection import Selecting
 from ragscience.library.keywords import Keywords, bm25
@@ -29,7 +30,6 @@ from ragscience.library.sealed_rows import State, described, rebuilds
 from ragscience.library.similarity import Fingerprint, fingerprint_of
 from ragscience.library.snapshots import Database, T
 from ragscience.library.tables import GraphTable, SourcesTable, Tokens, Vectors, check_vectors, write_ledger
-from ragscience.library.top_scores import Ids, Scores
 
 _CONTENTS_KEPT = 32
 """Papers whose pages stay in memory: an answer quotes some of a dozen."""

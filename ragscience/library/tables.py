@@ -14,9 +14,9 @@ from ragscience.core.records import EmbedderIdentity, Metadata, Paper
 from ragscience.core.serialization import storable
 from ragscience.library.atomic_files import Home, disk_errors, write_atomically
 from ragscience.library.changes import Change
+from ragscience.library.dense_index import Codes, Ids, Matrix, Stored
 from ragscience.library.paper_rows import FileSource, path_within, source_json
 from ragscience.library.snapshots import Database, Snapshot
-from ragscience.library.top_scores import Codes, Ids, Matrix, Stored
 
 _NORM_TOLERANCE = 1e-3
 

@@ -127,7 +127,7 @@ class Scope:
         found = list(dict.fromkeys(chunk.chunk_id for chunk in self.library.chunks(ids)))
         if self.allowed is None:
             return found
-        from ragscience.library.top_scores import places
+        from ragscience.library.dense_index import places
 
         _, permitted = places(self.allowed, np.array(found, np.int64))
         return list(compress(found, permitted.tolist()))

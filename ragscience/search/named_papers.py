@@ -54,7 +54,7 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
 
     Their texts are not embedded yet.
     """
-    from ragscience.library.top_scores import shared
+    from ragscience.library.dense_index import shared
 
     searched = []
     for names in asked_about(question, PaperNames.of(scope.library))[:MOST_NAMED]:
