@@ -43,7 +43,7 @@ class ModelServer(ABC):
     """What messages call it."""
     connect_seconds = 5.0
     """Time limit for a connection, and for a small request."""
-    unanswered = start = _other = ""
+    _unanswered = _start = _other = ""
     _may_be_only = True
     """Whether its only model may be taken under another name."""
 
@@ -55,6 +55,7 @@ class ModelServer(ABC):
         """The address as a message may show it."""
         self.setting = setting
         """The environment variable of its address."""
+        self.unanswered, self.start = self._unanswered.format(self.shown), self._start.format(setting)
         self.timeout_seconds = timeout_seconds
         """Time limit for each further piece of a reply, and for an embedding."""
         self.offline = offline
@@ -223,14 +224,14 @@ class ModelServer(ABC):
 class Ollama(ModelServer):
     """An Ollama server: `url` as http://127.0.0.1:11434."""
 
-    called, start, _other = "Ollama", "Start it with `ollama serve`.", "is not Ollama"
+    called, _unanswered, _other = "Ollama", "Ollama does not answer at {}", "is not Ollama"
+    _start = "Start it with `ollama serve`."
     _may_be_only = False
     connect_seconds = 1.0
     """It is asked before each answer, and is not running on many machines."""
 
     def __init__(self, url: str, *, timeout_seconds: float, offline: bool) -> None:
         super().__init__(url, setting="RAG_OLLAMA_URL", timeout_seconds=timeout_seconds, offline=offline)
-        self.unanswered = f"Ollama does not answer at {self.shown}"
 
     def without(self, name: str) -> ModelProblem:
         """The problem that it has no such model."""
@@ -271,14 +272,8 @@ class Ollama(ModelServer):
 class OpenAIServer(ModelServer):
     """A server with OpenAI's API: `url` is its base, such as http://127.0.0.1:8080/v1."""
 
-    _other = "does not speak OpenAI's API"
-
-    def __init__(
-        self, url: str, *, setting: str, timeout_seconds: float, offline: bool, key: SecretStr | None = None
-    ) -> None:
-        super().__init__(url, setting=setting, timeout_seconds=timeout_seconds, offline=offline, key=key)
-        self.unanswered = f"no server answers at {self.shown}"
-        self.start = f"Start it, or correct {setting}: it usually ends in /v1."
+    _unanswered, _other = "no server answers at {}", "does not speak OpenAI's API"
+    _start = "Start it, or correct {}: it usually ends in /v1."
 
     def without(self, name: str) -> ModelProblem:
         """The problem that it has no such model, with those that it has."""
