@@ -95,9 +95,9 @@ class ModelServer(ABC):
             return ServerStatus(False, why=f"offline, and {self.called} at {self.shown} is another machine")
         try:
             if http.is_loopback(self.url):  # importing httpx takes longer than finding that nobody listens
-                parts = urlsplit(self.url)
-                port = parts.port or (443 if parts.scheme == "https" else 80)
-                socket.create_connection((parts.hostname or "", port), self.connect_seconds).close()
+                at = urlsplit(self.url)
+                port = at.port or (443 if at.scheme == "https" else 80)
+                socket.create_connection((at.hostname or "", port), self.connect_seconds).close()
         except (OSError, ValueError):
             return ServerStatus(False, why=self.unanswered)
         try:
@@ -132,10 +132,9 @@ class ModelServer(ABC):
             raise ModelProblem(f"{_capital(self.status.why)}.", self.remedy)
         models = tuple(self.status.models)
         only = models[0] if len(models) == 1 and not is_set and self._may_be_only else None
-        full = self.status.find(name) or only
-        if full is None:
-            raise self.without(name)
-        return full
+        if full := self.status.find(name) or only:
+            return full
+        raise self.without(name)
 
     def json(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The object that the server answers with; `path` starts at its address, or is a whole URL.
@@ -281,9 +280,8 @@ class OpenAIServer(ModelServer):
         more = f" and {len(models) - _MOST_NAMED} more" if len(models) > _MOST_NAMED else ""
         has = f"it has {', '.join(models[:_MOST_NAMED])}{more}" if models else "it lists none"
         variable = "RAG_EMBEDDING_MODEL" if "EMBED" in self.setting else "RAG_LLM"
-        return ModelProblem(
-            f"The server at {self.shown} has no model {name}: {has}.", f"Name one that it has in {variable}."
-        )
+        problem = f"The server at {self.shown} has no model {name}: {has}."
+        return ModelProblem(problem, f"Name one that it has in {variable}.")
 
     def langchain_options(self, read_seconds: float | None, seconds: float | None, longest: int) -> dict[str, Any]:
         """Arguments for LangChain's models of OpenAI's API. Raises ModelProblem where their package is missing."""
@@ -345,8 +343,7 @@ class OpenAIServer(ModelServer):
         return self.json(self._beside("/props"))
 
     def _beside(self, path: str) -> str:
-        """The address of what the server has outside OpenAI's API."""
-        return self.url.removesuffix("/v1") + path
+        return self.url.removesuffix("/v1") + path  # what the server has outside OpenAI's API
 
 
 def _capital(text: str) -> str:
