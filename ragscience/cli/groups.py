@@ -181,8 +181,7 @@ def with_version(app: App) -> App:
     @app.callback()
     def begin(
         version: Annotated[
-            bool,
-            typer.Option("--version", help="Show the versions; with --json also the licence.", callback=_version),
+            bool, typer.Option("--version", help="Show the versions; with --json also the licence.", callback=_version)
         ] = False,
     ) -> None:
         """Nothing is done before a command; Typer hangs options of a group on this."""

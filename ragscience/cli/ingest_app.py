@@ -116,11 +116,7 @@ def duplicates(
     show_pairs(pairs, removed, None if json else console())
 
 
-def remove(
-    run: opt.Run,
-    papers: list[str] = opt.SOME_PAPERS,
-    yes: bool = opt.YES,
-) -> None:
+def remove(run: opt.Run, papers: list[str] = opt.SOME_PAPERS, yes: bool = opt.YES) -> None:
     """Remove papers from the library.
 
     Their files remain on disk and are skipped from then on, unless you name them in `ingest.py add`. It asks before one

@@ -140,13 +140,7 @@ def _conditions(asked: QuestionRun, request: EvalRequest, outcomes: Sequence[Out
 
 
 def doctor(
-    home: Home,
-    settings: Settings,
-    models: ModelPool,
-    *,
-    network: bool,
-    fast: bool = False,
-    on_event: OnEvent = unheard,
+    home: Home, settings: Settings, models: ModelPool, *, network: bool, fast: bool = False, on_event: OnEvent = unheard
 ) -> list[DoctorFinding]:
     """What is found of the library and the models, with `network` also of the servers; nothing is written.
 

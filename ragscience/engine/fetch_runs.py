@@ -124,11 +124,7 @@ class FetchRun:
         return found
 
     def _chosen(
-        self,
-        candidates: Sequence[Candidate],
-        named: Collection[str],
-        request: FetchRequest,
-        choose: Choose | None,
+        self, candidates: Sequence[Candidate], named: Collection[str], request: FetchRequest, choose: Choose | None
     ) -> list[tuple[FetchedPaper, bool]]:
         """Each paper once, and whether it is to be fetched."""
         papers = []
@@ -195,11 +191,7 @@ def _html_address(api: str, number: str) -> str:
 
 
 def html_formulas(
-    client: HttpClient,
-    settings: Settings,
-    papers: Sequence[Paper],
-    on_event: OnEvent,
-    cancel: Flag | None = None,
+    client: HttpClient, settings: Settings, papers: Sequence[Paper], on_event: OnEvent, cancel: Flag | None = None
 ) -> Iterator[tuple[Paper, tuple[str, ...]]]:
     """Each paper with the displayed formulas of its HTML at arXiv; none where there is no HTML that can be read.
 

@@ -121,10 +121,7 @@ def write_marked_pages(
     if not wanted:
         warn(f"No page is cited, so {target} was not written.")
         return 0
-    with (
-        tempfile.TemporaryDirectory(prefix="ragscience-") as folder,
-        closing(KeptReader()) as marker,
-    ):
+    with tempfile.TemporaryDirectory(prefix="ragscience-") as folder, closing(KeptReader()) as marker:
         parts: list[Path] = []
         count = 0
         names = short_names(wanted)

@@ -256,12 +256,7 @@ class Papers:
         """
         from ragscience.engine.page_files import write_marked_pages
 
-        return write_marked_pages(
-            citations,
-            target,
-            warn=lambda text: on_event(Warned(text)),
-            opened=self.opened,
-        )
+        return write_marked_pages(citations, target, warn=lambda text: on_event(Warned(text)), opened=self.opened)
 
     def _after_damage(self, made: T) -> T:
         self._shared.publish_damage()

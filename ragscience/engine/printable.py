@@ -149,11 +149,7 @@ def search_output(found: Found, question_id: str | None) -> dict[str, Any]:
 
 
 def answer_output(
-    answer: Answer,
-    question_id: str | None = None,
-    *,
-    conversation: int | None = None,
-    created_at: str | None = None,
+    answer: Answer, question_id: str | None = None, *, conversation: int | None = None, created_at: str | None = None
 ) -> dict[str, Any]:
     """What `ask --json` prints for one question; `conversation` and `created_at` are None where nothing was kept."""
     found = answer.found

@@ -160,11 +160,7 @@ def searched(
 
 
 def search_readings(
-    run: QuestionRun,
-    filters: Filters,
-    also: Sequence[int] = (),
-    profile: Profile | None = None,
-    rewritten: str = "",
+    run: QuestionRun, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None, rewritten: str = ""
 ) -> Found:
     """What is found for the reading of the question that is answered best; `Found.question` is its text.
 

@@ -58,9 +58,7 @@ class Vectors(_Table):
             return at.by_hash(list(dict.fromkeys(hashes))) if hashes else {}
 
     def replace(
-        self,
-        embedder: EmbedderIdentity,
-        batches: Iterable[tuple[Sequence[int] | Ids, Matrix, Mapping[bytes, Codes]]],
+        self, embedder: EmbedderIdentity, batches: Iterable[tuple[Sequence[int] | Ids, Matrix, Mapping[bytes, Codes]]]
     ) -> None:
         """Replace the vectors of all passages with those of another embedder, in one transaction.
 

@@ -76,10 +76,7 @@ def span_tree(asked: AskedQuestion, *, with_questions: bool) -> tuple[SpanRecord
 
 def _root_attributes(asked: AskedQuestion, with_questions: bool) -> Attributes:
     answer = asked.answer
-    found: Attributes = {
-        "ragscience.passages": len(answer.found.hits),
-        "ragscience.profile": answer.found.profile,
-    }
+    found: Attributes = {"ragscience.passages": len(answer.found.hits), "ragscience.profile": answer.found.profile}
     if answer.answer_id:
         found |= {
             "ragscience.answer_id": answer.answer_id,
