@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, Field, Strict
 from starlette.responses import HTMLResponse, Response
 
 from ragscience.core import __version__
@@ -39,10 +39,8 @@ SessionId = Annotated[str, Field(max_length=100, description="The name of a conv
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class BuildGraphBody(BaseModel):
+class BuildGraphBody(BaseModel, extra="forbid"):
     """A topic to find papers for."""
-
-    model_config = ConfigDict(extra="forbid")
 
     topic: Annotated[str, Field(min_length=1, max_length=300)]
     max_results: Annotated[int, Field(ge=1, le=50)] = 5
@@ -51,10 +49,8 @@ class BuildGraphBody(BaseModel):
     ] = "arxiv"
 
 
-class AgentActionBody(BaseModel):
+class AgentActionBody(BaseModel, extra="forbid"):
     """What to do with papers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     action: Annotated[str, Field(max_length=100, description=f"One of {', '.join(ACTIONS)}.")] = "chat"
     selected_papers: Annotated[list[Name | dict[str, Any]], Field(max_length=100)] = []
@@ -263,10 +259,8 @@ MOST_UNREAD = 100
 EntityType = Annotated[str, Field(pattern=r"^[\w -]+$", max_length=100)]
 
 
-class BuildBody(BaseModel):
+class BuildBody(BaseModel, extra="forbid"):
     """How the passages are read that the graph lacks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     types: Annotated[list[EntityType], Field(max_length=20, description="Types of entities to look for as well.")] = []
     by_llm: Annotated[bool, Strict(), Field(description="By the language model instead of the rules.")] = False

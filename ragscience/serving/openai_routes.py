@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
@@ -24,7 +24,7 @@ from ragscience.engine.places import sources_of
 from ragscience.engine.requests import AskRequest
 from ragscience.serving.access import state_of
 from ragscience.serving.problem_responses import JsonReply, openai_error, problem_of_error, without_folders
-from ragscience.serving.question_routes import dialogue_of
+from ragscience.serving.question_routes import asking, dialogue_of
 from ragscience.serving.work import Failed, Finished, happenings, until_done
 
 MODELS = {"ragscience": False, "ragscience-agent": True}
@@ -45,8 +45,6 @@ class TextPart(BaseModel):
 class Message(BaseModel):
     """A turn of the conversation."""
 
-    model_config = ConfigDict(extra="ignore")
-
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Annotated[str, Field(max_length=LONGEST_INPUT)] | list[TextPart] | None = None
 
@@ -59,8 +57,6 @@ class Message(BaseModel):
 
 class ChatBody(BaseModel):
     """A chat; fields that steer a model's wording (`temperature`, `max_tokens`, …) are the settings' here."""
-
-    model_config = ConfigDict(extra="ignore")
 
     model: Annotated[str, Field(max_length=100)] = "ragscience"
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
@@ -93,18 +89,11 @@ async def chat(body: ChatBody, request: Request) -> Response:
     state = state_of(request)
     if body.model not in MODELS:
         raise NothingFound(f"There is no model {body.model!r}.", f"Take one of {', '.join(MODELS)}.")
-    wanted = _asked(body)
-
-    talk = dialogue_of(request)
-
-    def work(put: Any, cancel: Any) -> Answer:
-        return state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel)
-
+    work = asking(request, _asked(body), dialogue_of(request))
     if body.stream:
         came = happenings(work, state.answers)
         return EventSourceResponse(_chunks(came, body.model, state.engine.home.root), ping=10)
-    answer = await until_done(work, state.answers, request)
-    return JsonReply(_completion(answer, body.model))
+    return JsonReply(_completion(await until_done(work, state.answers, request), body.model))
 
 
 def _asked(body: ChatBody) -> AskRequest:
@@ -132,7 +121,6 @@ async def _chunks(came: AsyncGenerator[Event], model: str, home: FilePath) -> As
                 sent += event.text
                 yield _chunk(model, made, at, {"role": "assistant", "content": event.text})
             elif isinstance(event, Finished):
-                assert isinstance(event.result, Answer)  # noqa: S101
                 answer = event.result
                 if answer.text.strip() != sent.strip():
                     rest = f"\n\nThe checked answer:\n\n{answer.text}" if sent else answer.text

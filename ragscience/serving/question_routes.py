@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
+from pydantic import BaseModel, BeforeValidator, Field, Strict
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
@@ -21,7 +21,7 @@ from ragscience.engine.review_runs import draft_output, quote_output
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import JsonReply, problem_of_error, without_folders, words_without_folders
-from ragscience.serving.work import Failed, Finished, happenings, until_done
+from ragscience.serving.work import Failed, Finished, Work, happenings, until_done
 
 Rerankers = Literal["auto", "cross-encoder", "late-interaction", "llm", "off"]
 Kind = Literal["text", "abstract", "table", "caption", "equation", "footnote", "reference", "figure", "note", "all"]
@@ -45,10 +45,8 @@ ConversationNumber = Annotated[int, IN_DIGITS, Path(ge=1, le=LARGEST_NUMBER)]
 AnswerId = Annotated[str, Path(pattern="^[0-9a-f]{4,64}$", description="The id of an answer, or its beginning.")]
 
 
-class LibraryPart(BaseModel):
+class LibraryPart(BaseModel, extra="forbid"):
     """Which part of the library; what is left out is not limited."""
-
-    model_config = ConfigDict(extra="forbid")
 
     papers: Annotated[list[Short], Field(max_length=100, description="Parts or patterns of names.")] = []
     pages: Annotated[tuple[PageNumber, PageNumber] | None, Field(description="First and last page.")] = None
@@ -61,19 +59,15 @@ class LibraryPart(BaseModel):
     item_types: Annotated[list[Short], Field(max_length=20, description="As in Zotero: journalArticle.")] = []
 
 
-class EarlierTurn(BaseModel):
+class EarlierTurn(BaseModel, extra="forbid"):
     """An earlier question and its answer."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(max_length=8000)
     answer: str = Field(max_length=100_000)
 
 
-class SearchBody(BaseModel):
+class SearchBody(BaseModel, extra="forbid"):
     """A question to find passages for. What is left out is as the settings say."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: str = Field(min_length=1, max_length=100_000)
     part: LibraryPart = LibraryPart()
@@ -103,19 +97,15 @@ class AskBody(SearchBody):
     )
 
 
-class QuoteBody(BaseModel):
+class QuoteBody(BaseModel, extra="forbid"):
     """A quote whose place is wanted."""
-
-    model_config = ConfigDict(extra="forbid")
 
     quote: str = Field(min_length=1, max_length=5000)
     papers: Annotated[list[Short], Field(max_length=100, description="Parts or patterns of names.")] = []
 
 
-class DraftBody(BaseModel):
+class DraftBody(BaseModel, extra="forbid"):
     """A draft to check."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str = Field(min_length=1, max_length=1_000_000)
     name: Annotated[str, Field(max_length=300, description="Ends in the draft's format.")] = "draft.md"
@@ -159,13 +149,9 @@ async def check(body: DraftBody, request: Request) -> Response:
 @question_routes.post("/ask", response_description="As `ask --json` prints it.")
 async def ask(body: AskBody, request: Request) -> Response:
     """The answer to a question, checked against its pages."""
-    state, wanted = state_of(request), AskRequest(**body.fields())
     talk = dialogue_of(request, body.conversation)
-    answer = await until_done(
-        lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel),
-        state.answers, request,
-    )  # fmt: skip
-    return JsonReply(_answer(answer, talk))
+    work = asking(request, AskRequest(**body.fields()), talk)
+    return JsonReply(_answer(await until_done(work, state_of(request).answers, request), talk))
 
 
 @question_routes.post(
@@ -173,11 +159,10 @@ async def ask(body: AskBody, request: Request) -> Response:
 )
 async def ask_events(body: AskBody, request: Request) -> EventSourceResponse:
     """The same as server-sent events: `searching`, `step`, `token`, `warning`, then `answer` or `error`."""
-    state, wanted = state_of(request), AskRequest(**body.fields())
-    talk = dialogue_of(request, body.conversation)
+    state, talk = state_of(request), dialogue_of(request, body.conversation)
+    work = asking(request, AskRequest(**body.fields()), talk)
 
     async def told() -> AsyncIterator[ServerSentEvent]:
-        work = lambda put, cancel: state.engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel)  # noqa: E731
         async with aclosing(happenings(work, state.answers)) as came:
             async for event in came:
                 if (shown := event_of(event, talk, state.engine.home.root)) is not None:
@@ -234,6 +219,12 @@ def dialogue_of(request: Request, number: int | None = None) -> Dialogue:
         raise NothingFound(error.message, "GET /api/v1/conversations lists them.") from error
 
 
+def asking(request: Request, wanted: AskRequest, talk: Dialogue) -> Work[Answer]:
+    """The work of an answer."""
+    engine = state_of(request).engine
+    return lambda put, cancel: engine.ask(wanted, dialogue=talk, on_event=put, cancel=cancel)
+
+
 _SENT: dict[type[Event], tuple[str, str]] = {
     Token: ("token", "text"), Searched: ("searching", "query"), Thinking: ("thinking", "model"),
 }  # fmt: skip
@@ -243,7 +234,6 @@ _SENT: dict[type[Event], tuple[str, str]] = {
 def event_of(event: Event, talk: Dialogue, home: FilePath) -> ServerSentEvent | None:
     """What is sent of an event; None for one that clients have no use for."""
     if isinstance(event, Finished):
-        assert isinstance(event.result, Answer)  # noqa: S101
         name, value = "answer", cast(object, _answer(event.result, talk))
     elif isinstance(event, Failed):
         name, value = "error", problem_of_error(event.error)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import prometheus_client as prometheus
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.responses import PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 
@@ -103,10 +103,8 @@ class ServerMetrics:
 session_routes = APIRouter(tags=["session"], default_response_class=Response)
 
 
-class TokenBody(BaseModel):
+class TokenBody(BaseModel, extra="forbid", hide_input_in_errors=True):
     """The token of `query.py serve token add`."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     token: Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -41,7 +41,7 @@ _running: set[threading.Event] = set()
 class Finished(Event):
     """The work is done."""
 
-    result: object
+    result: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.large_homes import MadeBy, write_embedded
 from benchmarks.large_library import LargeLibrary
 from ragscience.core.records import EmbedderIdentity
-from ragscience.library.dense_index import DenseIndex, describe
+from ragscience.library.dense_index import DenseIndex, read_sidecar
 from ragscience.library.sealed_rows import State
 from ragscience.library.store import DenseIndexInfo, DenseSizes, Home, Library
 
@@ -157,7 +157,7 @@ def test_replaced_vectors_are_never_mixed_with_the_old(flat, few):
 
 
 def test_most_of_the_nearest_are_found_also_within_a_filter(indexed, source):
-    assert describe(indexed, state()) == DenseIndexInfo("ivf-sq8", 3000, 128, 3000)
+    assert read_sidecar(indexed, state())[0] == DenseIndexInfo("ivf-sq8", 3000, 128, 3000)
     index = load(indexed, source)
     assert not index.should_be_saved
     assert recall(index, source, 20) >= 0.95
@@ -181,11 +181,11 @@ def test_new_passages_are_found_exactly_before_the_index_has_them(indexed, sourc
 def test_an_index_that_lost_most_of_its_training_is_trained_again_and_a_small_one_is_exact(indexed, source):
     rest = source.without(range(2000, 6001))
     load(indexed, rest, state(2)).save(indexed, rest)
-    assert describe(indexed, state(2)).trained_on == 1000
+    assert read_sidecar(indexed, state(2))[0].trained_on == 1000
     assert recall(load(indexed, rest, state(2)), rest, 20) >= 0.97
     sizes = replace(LISTS, exact_values=3000 * DIMENSION)
     load(indexed, rest, state(3), sizes).save(indexed, rest)
-    assert describe(indexed, state(3)) == DenseIndexInfo("flat", 1000)
+    assert read_sidecar(indexed, state(3))[0] == DenseIndexInfo("flat", 1000)
     assert recall(load(indexed, rest, state(3), sizes), rest, 20) == 1.0
 
 
