@@ -96,7 +96,7 @@ def print_table(
         cells = [[*row[:joined], "\n".join(filter(None, row[joined:]))] for row in cells]
         names, wraps = names[: joined + 1], names[joined : joined + 1]
     if not out.is_terminal:
-        out.file.writelines("\t".join(row) + "\n" for row in cells)
+        out.file.write("".join("\t".join(row) + "\n" for row in cells))
         return
     if not cells:
         return

@@ -127,10 +127,6 @@ class _Watched:
             self._before(text)
         return self._stream.write(text)
 
-    def writelines(self, lines: Sequence[str]) -> None:
-        for line in lines:
-            self.write(line)
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 

@@ -17,7 +17,7 @@ from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem, RagScienceError
-from ragscience.core.records import Answer, Block, Filters, Found
+from ragscience.core.records import Answer, Block, Found
 from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent, unheard
 from ragscience.engine.places import placed
@@ -43,12 +43,8 @@ def search(
     request = replace(request, filters=filters_by_name(shared.library, request.filters))
     run = QuestionRun(shared, request, on_event=on_event, cancel=cancel)
     timings = Timings()
-
-    def find() -> Found:
-        with timed(timings, "search_ms"):
-            return search_readings(run, request.filters)
-
-    found = _recorded(run, "search", find)
+    with timed(timings, "search_ms"):
+        found = _recorded(run, "search", lambda: search_readings(run, request.filters))
     found = replace(
         found,
         timings_ms={**found.timings_ms, **timings},
@@ -101,9 +97,7 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
     if run.understood.kind == "small talk":
         return small_talk(run)
     routed = routed_answer(run, request)
-    if isinstance(routed, Answer):
-        return placed(routed, run.library)
-    return passage_answer(run, request, routed)
+    return placed(routed, run.library) if isinstance(routed, Answer) else passage_answer(run, request, routed)
 
 
 def _audit_record(run: QuestionRun, answer: Answer, request: AskRequest, at: str) -> dict[str, Any] | None:
@@ -138,13 +132,9 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     if request.plain or not run.library.about.chunks:
         return None
     began, started, timings = time.time(), time.perf_counter(), Timings()
-
-    def search(text: str, filters: Filters) -> Found:
-        return searched(run, text, filters, profile=run.answer_profile)
-
-    context = RouteContext(
-        run.library, search, request.filters, partial(_kind_probabilities, run), partial(_query_vector, run)
-    )
+    search = partial(searched, run, profile=run.answer_profile)
+    likely, vector = partial(_kind_probabilities, run), partial(_query_vector, run)
+    context = RouteContext(run.library, search, request.filters, likely, vector)
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
         understood = run.understood
@@ -156,7 +146,10 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
                 break
     if routed is None:
         return None
-    verdict = _verdict_of(routed) if _is_corrective(run, request) else ""
+    verdict = ""
+    if _is_corrective(run, request):  # a route has not searched, so its own confidence says whether it answers
+        held = "correct" if routed.confidence == "high" else "ambiguous"
+        verdict = "incorrect" if routed.nothing_found else held
     signals = {"routed": 1.0}
     found = Found(question, run.answer_profile.name, routed.hits, signals=signals, about=reading.files, verdict=verdict)
     if routed.for_llm and run.llm is not None:
@@ -223,13 +216,6 @@ def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
     also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
     rewritten = text if text != run.spelled else ""
     return search_readings(run, request.filters, also, run.answer_profile, rewritten)
-
-
-def _verdict_of(routed: Routed) -> str:
-    """As `Found.verdict`: a route has not searched, so its own confidence says whether it answers."""
-    if routed.nothing_found:
-        return "incorrect"
-    return "correct" if routed.confidence == "high" else "ambiguous"
 
 
 def _is_corrective(run: QuestionRun, request: AskRequest) -> bool:

@@ -69,13 +69,13 @@ class IngestRun:
         found: FoundFiles = self._files.find(paths, lambda count: self._on_event(Progressed("looking for PDFs", count)))
         self._skips.note_others(found.others)
 
-        def compared(number: int) -> None:
-            self._on_event(Progressed("comparing files", number, len(found.pdfs)))
-
         try:
-            return make_plan(self.library, found.pdfs, found.failures, compared, self._files)
+            return make_plan(self.library, found.pdfs, found.failures, self._compared(len(found.pdfs)), self._files)
         finally:
             self._files.save()
+
+    def _compared(self, total: int) -> Callable[[int], None]:
+        return lambda number: self._on_event(Progressed("comparing files", number, total))
 
     def sync_plan(self) -> tuple[list[Path], list[Paper]]:
         """What `sync` would do: (the files that it would read, the papers that it would remove)."""

@@ -107,9 +107,7 @@ def _count_works(references: Sequence[str]) -> int:
 def authors_label(paper: Paper) -> str:
     """The authors as they are cited: "Kleinberg", "Kingma & Ba", "Vaswani et al."; empty where they are not known."""
     names = [_family(name) for name in sure_authors(paper)]
-    if len(names) > 2:
-        return f"{names[0]} et al."
-    return " & ".join(names)
+    return f"{names[0]} et al." if len(names) > 2 else " & ".join(names)
 
 
 def _family(name: str) -> str:

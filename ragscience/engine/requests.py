@@ -84,9 +84,7 @@ def described(filters: Filters) -> str:
 
 
 def _years(first: int, last: int) -> str:
-    if first == last:
-        return str(first)
-    return f"{first if first > _FIRST else ''}-{last if last < _LAST else ''}"
+    return str(first) if first == last else f"{first if first > _FIRST else ''}-{last if last < _LAST else ''}"
 
 
 _HEADING_NUMBER = "0123456789. "

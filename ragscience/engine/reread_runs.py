@@ -174,7 +174,7 @@ class RereadRun(IngestRun):
         if lacking := [one.path.name for one in wanted if one.path not in there]:
             files = counted(len(lacking), "file of Zotero's is", "files of Zotero's are")
             self._warn(f"{files} not on this machine: {some_of(lacking)}.")
-        plan = self._compared(there)
+        plan = self._plan_of(there)
         moved = {paper.paper_id for paper, _ in plan.moved}
         gone = [
             paper
@@ -201,7 +201,7 @@ class RereadRun(IngestRun):
             self._warn(f"{bib.path.name}: {entries} of the library and no file: {some_of(unfit)}.")
         papers = counted(len(found), "paper")
         self._on_event(Noted(f"{bib.path.name}: {counted(len(bib.entries), 'entry', 'entries')}, {papers} found"))
-        plan = self._compared(found)
+        plan = self._plan_of(found)
         kept = {source.md5: source for source in self.library.sources.all()}
         md5s = {state.path: state.md5 for state in plan.states}
         said = {path: _over(kept.get(md5s.get(path, "")), metadata) for path, metadata in found.items()}
@@ -221,9 +221,9 @@ class RereadRun(IngestRun):
         self._note_read(result)
         return result
 
-    def _compared(self, paths: Collection[Path]) -> ingestion.IngestPlan:
-        compared = lambda number: self._on_event(Progressed("comparing files", number, len(paths)))  # noqa: E731
-        return ingestion.make_plan(self.library, paths, (), compared, UnreadFiles(known_files(self.library)))
+    def _plan_of(self, paths: Collection[Path]) -> ingestion.IngestPlan:
+        known = UnreadFiles(known_files(self.library))
+        return ingestion.make_plan(self.library, paths, (), self._compared(len(paths)), known)
 
     def _read_described(self, said: Mapping[Path, FileSource], plan: ingestion.IngestPlan) -> IngestResult:
         """Store what is said of the files of a plan, and read what is new, or what is now described in other words.

@@ -58,7 +58,7 @@ def few(findings: Iterable[DoctorFinding], what: str) -> Iterator[DoctorFinding]
         yield DoctorFinding(last.area, last.severity, f"{left} more {what}.", last.remedy)
 
 
-def guarded(area: str, check: Callable[..., Iterable[DoctorFinding]], *given: Any) -> Iterator[DoctorFinding]:
+def guarded(area: str, check: Callable[..., Iterable[Any]], *given: Any) -> Iterator[DoctorFinding]:
     """The findings of `check(*given)`; an error that stops it is a finding, too."""
     try:
         yield from check(*given)
