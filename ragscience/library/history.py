@@ -298,16 +298,9 @@ class History(Closing):
         """A transaction: all of it, synced to disk, or nothing."""
         if self._connection is None:
             raise RagScienceError(f"The history {self._path} is not open for writing.")
-        connection = self._connection
-        with history_errors(self._path):
+        with history_errors(self._path), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            yield connection
 
 
 def _place(connection: sqlite3.Connection, conversation_id: int | None, name: str) -> int:

@@ -19,7 +19,7 @@ from ragscience.core.serialization import storable
 from ragscience.models.bert_graph import NotBert, read_config
 from ragscience.models.bert_session import BertSession
 from ragscience.models.model_download import KnownModel, known_model
-from ragscience.models.model_protocols import Embedder, Reranker
+from ragscience.models.model_protocols import Embedder, Reranker, TaskEmbedder
 from ragscience.models.token_counting import unit_rows
 
 WEIGHT_NAMES = ("*.safetensors", "*.bin")
@@ -52,7 +52,7 @@ def open_embedder(folder: Path, name: str, *, cache_folder: Path, on_warning: Ca
     return OnnxEmbedder(name, row, config.hidden, session)
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(TaskEmbedder):
     """An Embedder over a known BERT, with the pooling, prefixes and length of its row."""
 
     def __init__(self, name: str, row: KnownModel, dimension: int, session: BertSession) -> None:
@@ -64,24 +64,16 @@ class OnnxEmbedder:
         digest = self._row.digest(self._session.prepared.sha256)
         return EmbedderIdentity("sentence-transformers", self._name, digest, self._dimension)
 
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem."""
-        return self._embed([self._row.passage + text for text in texts])
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
-        vector: NDArray[np.float32] = self._embed([self._row.question + text])[0]
-        return vector
-
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
         rows = np.empty((len(texts), self._dimension), dtype=np.float32)
-        ids = [self._session.tokenizer.encode(storable(text)).ids for text in texts]
+        before = self._row.question if task == "query" else self._row.passage
+        ids = [self._session.tokenizer.encode(storable(before + text)).ids for text in texts]
         for numbers, states in self._session.run(ids):
             rows[numbers] = states[:, 0] if self._row.pooling == "cls" else states.mean(axis=1)
         return unit_rows(rows, self._name)
 
 
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(TaskEmbedder):
     """An Embedder over a sentence-transformers folder; what `row` says of it counts, not its files."""
 
     def __init__(self, folder: Path, name: str, row: KnownModel | None = None) -> None:
@@ -96,15 +88,6 @@ class SentenceTransformerEmbedder:
         digest = folder_digest(self._folder)
         digest = self._row.digest(digest) if self._row else digest
         return EmbedderIdentity("sentence-transformers", self._name, digest, dimension)
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem."""
-        return self._embed(texts, "document")
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
-        vector: NDArray[np.float32] = self._embed([text], "query")[0]
-        return vector
 
     def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
         if not texts:

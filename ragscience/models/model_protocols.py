@@ -1,13 +1,15 @@
 """The interfaces of the models."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.records import EmbedderIdentity
+from ragscience.models.token_counting import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,23 @@ class Embedder(Protocol):
         """A unit vector, shape (dimension,), float32. Raises ModelProblem."""
 
 
+class TaskEmbedder(ABC):
+    """An Embedder whose model is told which texts are questions."""
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem, LibraryUnavailable."""
+        return self._embed(texts, "document")
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """A unit vector, shape (dimension,), float32. Raises ModelProblem, LibraryUnavailable."""
+        vector: NDArray[np.float32] = self._embed([text], "query")[0]
+        return vector
+
+    @abstractmethod
+    def _embed(self, texts: Sequence[str], task: Literal["document", "query"]) -> NDArray[np.float32]:
+        """Unit rows, as the task wants them."""
+
+
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
     """An embedder whose one pass also gives the vectors of the word pieces."""
@@ -93,13 +112,6 @@ class Reranker(Protocol):
 
     def score(self, question: str, passages: Sequence[str]) -> NDArray[np.float32]:
         """One score per passage, higher is better, shape (len(passages),), float32. Raises ModelProblem."""
-
-
-class Counter(Protocol):
-    """Counts tokens, such as models.token_counting.TokenCounter."""
-
-    def count(self, text: str) -> int:
-        """Tokens of the text, an overestimate rather than an underestimate."""
 
 
 class Reply(Protocol):
@@ -133,7 +145,7 @@ class ChatModel(Protocol):
         """Context window in tokens, for prompt and reply together."""
 
     @property
-    def counter(self) -> Counter:
+    def counter(self) -> TokenCounter:
         """Estimates tokens for this model."""
 
     def reply(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
-from ragscience.models.model_protocols import Embedder, ModelDetails
+from ragscience.models.model_protocols import Embedder, ModelDetails, TaskEmbedder
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 from ragscience.models.token_counting import byte_windows, unit_rows
 
@@ -61,7 +61,7 @@ def same_signature(one: str, other: str) -> bool:
     return (int(one or "0", 16) ^ int(other or "0", 16)).bit_count() <= MOST_OTHER_BITS * 4 * len(one)
 
 
-class ServedEmbedder:
+class ServedEmbedder(TaskEmbedder):
     """An Embedder over a model of `server`; `digest` is what Ollama gives for it.
 
     `required` is the identity that a library was made with, if there is one: another server's model must be that one.
@@ -83,8 +83,8 @@ class ServedEmbedder:
         self._is_asked = False
         self._sleep = sleep
         plain = name.rpartition("/")[2].removeprefix("text-embedding-")  # which LM Studio puts before its own names
-        prefixes = [both for start, both in TASK_PREFIXES.items() if plain.startswith(start)]
-        self._document_prefix, self._query_prefix = prefixes[0] if prefixes else ("", "")
+        known = (both for start, both in TASK_PREFIXES.items() if plain.startswith(start))
+        self._prefixes = next(known, ("", ""))
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -98,22 +98,10 @@ class ServedEmbedder:
         assert self._known is not None  # noqa: S101 - for the type: a reply sets it
         return self._known
 
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, shape (len(texts), dimension), float32. Raises ModelProblem, LibraryUnavailable.
-
-        Sends batches; a failed one is retried alone, and finished ones are kept.
-        """
-        return self._embed(texts, self._document_prefix)
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dimension,), float32. Raises ModelProblem, LibraryUnavailable."""
-        vector: NDArray[np.float32] = self._embed([text], self._query_prefix)[0]
-        return vector
-
-    def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
-        dimension = self.identity.dimension
+    def _embed(self, texts: Sequence[str], task: str) -> NDArray[np.float32]:
+        """The rows; sends batches: a failed one is retried alone, and finished ones are kept."""
+        dimension, prefix = self.identity.dimension, self._prefixes[task == "query"]
         most_bytes = max(64, self._context * BYTES_PER_TOKEN - len(prefix.encode()))
-
         windows = [
             (number, window)
             for number, text in enumerate(texts)
