@@ -4,6 +4,7 @@ import difflib
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from pathlib import Path
 
 from rich.console import Console
@@ -91,10 +92,11 @@ COMMANDS: dict[str, ChatCommand] = {}
 _LAST, _HOW, _TALK, _REST = "The last answer", "Questions and search", "Conversations", "Other"
 
 
-def _command(usage: str, does: str, more: str = "", *, group: str) -> Callable[[Act], Act]:
+def _command(usage: str, group: str) -> Callable[[Act], Act]:
     def added(act: Act) -> Act:
         name, _, takes = usage.partition(" ")
-        COMMANDS[name] = ChatCommand(name, takes, does, more, group, act)
+        does, _, more = cleandoc(act.__doc__ or "").partition("\n")
+        COMMANDS[name] = ChatCommand(name, takes, does[0].lower() + does[1:-1], more.strip(), group, act)
         return act
 
     return added
@@ -110,27 +112,37 @@ def command_named(name: str) -> ChatCommand:
     raise UsageError(f"There is no command {name}.", hint)
 
 
-@_command("/more", "show every quote of it", group=_LAST)
+@_command("/more", _LAST)
 def _more(state: ChatState, _: str) -> None:
+    """Show every quote of it."""
     answer, out, cite = state.last_answer(), console(), state.screen.cite
     answer = cited_by(answer, cite) if cite else answer
     answer_view(answer, out, every=True, cite=cite)
     answer_footer(answer, out, every=True)
 
 
-@_command("/sources", "list its sources", group=_LAST)
+@_command("/sources", _LAST)
 def _sources(state: ChatState, _: str) -> None:
+    """List its sources."""
     source_views.sources_view(state.last_answer(), console())
 
 
-@_command("/show [N]", "source N with the text around it", "Without N: source 1.", group=_LAST)
+@_command("/show [N]", _LAST)
 def _show(state: ChatState, number: str) -> None:
+    """Source N with the text around it.
+
+    Without N: source 1.
+    """
     answer = state.last_answer()
     source_views.surroundings_view(state.engine.papers.surroundings(answer, _number(number, "/show")), console())
 
 
-@_command("/open [N]", "open source N in a PDF viewer, at its page", "RAG_PDF_VIEWER sets the viewer.", group=_LAST)
+@_command("/open [N]", _LAST)
 def _open(state: ChatState, number: str) -> None:
+    """Open source N in a PDF viewer, at its page.
+
+    RAG_PDF_VIEWER sets the viewer.
+    """
     source_views.open_source(state.engine, state.last_answer(), _number(number, "/open"))
 
 
@@ -141,18 +153,21 @@ def _number(text: str, command: str) -> int:
         raise UsageError(f"{text!r} is not a source number.", f"For example: {command} 1") from None
 
 
-@_command("/why", "how the answer was made", "`query.py audit last` also shows the scores.", group=_LAST)
+@_command("/why", _LAST)
 def _why(state: ChatState, _: str) -> None:
+    """How the answer was made.
+
+    `query.py audit last` also shows the scores.
+    """
     source_views.why_view(state.last_answer(), console())
 
 
-@_command(
-    "/paper [NAME …]",
-    "ask only these papers; without a name: all papers",
-    "Give part of a file name or title, or a pattern with *: /paper bert lora",
-    group=_HOW,
-)
+@_command("/paper [NAME …]", _HOW)
 def _paper(state: ChatState, patterns: str) -> None:
+    """Ask only these papers; without a name: all papers.
+
+    Give part of a file name or title, or a pattern with *: /paper bert lora
+    """
     try:
         papers = tuple(shlex.split(patterns))
     except ValueError:
@@ -161,13 +176,12 @@ def _paper(state: ChatState, patterns: str) -> None:
     say(f"Asking only: {', '.join(papers)}" if papers else "Asking all papers.")
 
 
-@_command(
-    "/focus [PAPER|none]",
-    "show, or choose, the paper that the next question is about",
-    "A question that names a paper moves the focus; “it” and “that paper” mean the paper in focus.",
-    group=_HOW,
-)
+@_command("/focus [PAPER|none]", _HOW)
 def _focus(state: ChatState, name: str) -> None:
+    """Show, or choose, the paper that the next question is about.
+
+    A question that names a paper moves the focus; “it” and “that paper” mean the paper in focus.
+    """
     if name.lower() in ("none", "off"):
         state.dialogue.focus = ()
     elif name:
@@ -176,13 +190,12 @@ def _focus(state: ChatState, name: str) -> None:
     say(f"In focus: {', '.join(files)}" if files else "No paper is in focus.")
 
 
-@_command(
-    "/model [NAME]",
-    "choose the language model; quotes: answer without one",
-    "Without a name it lists Ollama's models.",
-    group=_HOW,
-)
+@_command("/model [NAME]", _HOW)
 def _model(state: ChatState, name: str) -> None:
+    """Choose the language model; quotes: answer without one.
+
+    Without a name it lists Ollama's models.
+    """
     names, why = state.engine.models.chat_models(state.engine.settings)
     if name in QUOTES:
         state.request = replace(state.request, llm=NO_LLM)
@@ -204,8 +217,12 @@ def _model(state: ChatState, name: str) -> None:
             say(f"No language model: {why}.")
 
 
-@_command("/profile [NAME]", "choose how passages are searched", "Without a name it lists the profiles.", group=_HOW)
+@_command("/profile [NAME]", _HOW)
 def _profile(state: ChatState, name: str) -> None:
+    """Choose how passages are searched.
+
+    Without a name it lists the profiles.
+    """
     profiles = {profile.name: profile.about for profile in state.engine.profiles()}
     if name and name not in profiles:
         raise UsageError(f"There is no profile {name!r}.", f"Profiles: {', '.join(profiles)}.")
@@ -217,13 +234,12 @@ def _profile(state: ChatState, name: str) -> None:
     facts(((f"{'*' if each == now else ' '} {each}", about) for each, about in profiles.items()), console())
 
 
-@_command(
-    "/agent [on|off]",
-    "answer in several steps",
-    "The agent splits the question, searches for each part, and checks its own draft.",
-    group=_HOW,
-)
+@_command("/agent [on|off]", _HOW)
 def _agent(state: ChatState, wanted: str) -> None:
+    """Answer in several steps.
+
+    The agent splits the question, searches for each part, and checks its own draft.
+    """
     if wanted not in ("", "on", "off"):
         raise UsageError(f"{wanted!r} is neither on nor off.", "Type /agent on or /agent off.")
     if wanted:
@@ -232,13 +248,12 @@ def _agent(state: ChatState, wanted: str) -> None:
     say("The agent is on: it answers in several steps." if on else "The agent is off: one search per answer.")
 
 
-@_command(
-    "/chat [NAME]",
-    "list the conversations, or continue one",
-    "Give a name or a number from the list; a new name starts a new conversation.",
-    group=_TALK,
-)
+@_command("/chat [NAME]", _TALK)
 def _chat(state: ChatState, name: str) -> None:
+    """List the conversations, or continue one.
+
+    Give a name or a number from the list; a new name starts a new conversation.
+    """
     if not name:
         list_conversations(state.engine, limit=None, as_json=False)
         return
@@ -247,29 +262,43 @@ def _chat(state: ChatState, name: str) -> None:
     last_turns_view(state.dialogue.turns, console())
 
 
-@_command("/history", "list the questions so far", "`query.py history search` searches all.", group=_TALK)
+@_command("/history", _TALK)
 def _history(state: ChatState, _: str) -> None:
+    """List the questions so far.
+
+    `query.py history search` searches all.
+    """
     for number, answer in enumerate(state.dialogue.answers, start=1):
         put(console(), one_line(answer.question), f"{number:3}  ")
 
 
-@_command(
-    "/rename NAME", "give this conversation a name", "`query.py chat --chat NAME` continues it later.", group=_TALK
-)
+@_command("/rename NAME", _TALK)
 def _rename(state: ChatState, name: str) -> None:
+    """Give this conversation a name.
+
+    `query.py chat --chat NAME` continues it later.
+    """
     if not name:
         raise UsageError("Give a name.", "For example: /rename thesis")
     say(f"This conversation is now called {state.dialogue.rename(name)}.")
 
 
-@_command("/clear", "start a new conversation", "The current one is still saved.", group=_TALK)
+@_command("/clear", _TALK)
 def _clear(state: ChatState, _: str) -> None:
+    """Start a new conversation.
+
+    The current one is still saved.
+    """
     state.dialogue.start_new()
     say("A new conversation.")
 
 
-@_command("/save FILE", "write this conversation as Markdown", "It replaces no file.", group=_TALK)
+@_command("/save FILE", _TALK)
 def _save(state: ChatState, name: str) -> None:
+    """Write this conversation as Markdown.
+
+    It replaces no file.
+    """
     if not name:
         raise UsageError("Give a file name: /save notes.md", "The conversation is written as Markdown.")
     state.last_answer()
@@ -283,8 +312,9 @@ def _save(state: ChatState, name: str) -> None:
     hand_over(as_markdown(title, state.dialogue.turns, cite=state.screen.cite), path)
 
 
-@_command("/help [COMMAND]", "show this list, or explain one command", group=_REST)
+@_command("/help [COMMAND]", _REST)
 def _help(_: ChatState, name: str) -> None:
+    """Show this list, or explain one command."""
     out = console()
     if name:
         command = command_named(f"/{name.removeprefix('/')}")
@@ -298,4 +328,6 @@ def _help(_: ChatState, name: str) -> None:
     out.print(Text(keys, "dim"))
 
 
-_command("/quit", "leave the chat; exit, q and Ctrl-D do the same", group=_REST)(lambda *_: None)
+@_command("/quit", _REST)
+def _quit(state: ChatState, _: str) -> None:
+    """Leave the chat; exit, q and Ctrl-D do the same."""
