@@ -155,19 +155,9 @@ class Pipeline:
             raise FileProblem(f"{state.path.name} has no text.", "If it is a scan, add --ocr.", reason="no-text")
         replaced = library.paper(path=str(state.path))
         vectors, tokens = self._vectors(state.path, [chunk.searched for chunk in chunks], ready)
-        paper = library.add_paper(
-            NewPaper(
-                path=str(state.path),
-                md5=state.md5,
-                size_bytes=state.size_bytes,
-                modified_ns=state.modified_ns,
-                document=document,
-                chunks=chunks,
-                vectors=vectors,
-                tokens=tokens,
-                replaces=[replaced.paper_id] if replaced else [],
-            )
-        )
+        file = (str(state.path), state.md5, state.size_bytes, state.modified_ns)
+        older = [replaced.paper_id] if replaced else []
+        paper = library.add_paper(NewPaper(*file, document, chunks, vectors, tokens, older))
         (self.updated if replaced else self.added).append(paper)
         self.on_event(PaperStored(paper, replaced is not None))
 

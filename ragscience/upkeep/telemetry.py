@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Answer, Found, Stage
@@ -114,29 +114,20 @@ def of_answer(answer: Answer) -> AskedQuestion:
 def of_search(found: Found, models: Mapping[str, str | None]) -> AskedQuestion:
     """What is recorded of a search; `models` as `Answer.models`."""
     total = {"total_ms": found.timings_ms.get("search_ms", 0.0)}
-    return AskedQuestion("search", replace(_nothing(found, models), timings_ms=total))
+    return AskedQuestion("search", _nothing(found, models, timings_ms=total))
 
 
 def of_failure(how: str, question: str, error: str, *, started: float, total_ms: float) -> AskedQuestion:
     """What is recorded of a question that ended with an error; `started` in seconds since 1970."""
     whole = {"total_ms": total_ms}
-    answer = replace(_nothing(Found(question, "", ()), {}), timings_ms=whole, stages=(Stage(TOTAL, started, total_ms),))
-    return AskedQuestion(how, answer, error)
+    stages = (Stage(TOTAL, started, total_ms),)
+    return AskedQuestion(how, _nothing(Found(question, "", ()), {}, timings_ms=whole, stages=stages), error)
 
 
-def _nothing(found: Found, models: Mapping[str, str | None]) -> Answer:
+def _nothing(found: Found, models: Mapping[str, str | None], **more: Any) -> Answer:
     """An answer of no words."""
-    return Answer(
-        answer_id="",
-        question=found.question,
-        text="",
-        mode="",
-        refused=False,
-        citations=(),
-        found=found,
-        models={**models, "llm": None},
-        trace_id=uuid.uuid4().hex,
-    )
+    more |= {"found": found, "models": {**models, "llm": None}, "trace_id": uuid.uuid4().hex}
+    return Answer(answer_id="", question=found.question, text="", mode="", refused=False, citations=(), **more)
 
 
 class Sink(Protocol):
