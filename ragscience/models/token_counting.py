@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,17 +139,24 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
-    try:
+    with _TokenizersErrors(path):
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:
-        if type(error) is not Exception:  # that is what the library raises for a wrong file
-            raise
-        raise _no_tokenizer(path, " ".join(str(error).split())[:200]) from error
     if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
         raise _no_tokenizer(path, "it does not mark where a text begins and ends")
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+class _TokenizersErrors(AbstractContextManager[None]):
+    """ModelProblem in place of the bare `Exception` that the tokenizers library raises; all else passes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if kind is Exception:
+            raise _no_tokenizer(self._path, " ".join(str(error).split())[:200]) from error
 
 
 def _no_tokenizer(path: Path, reason: str) -> ModelProblem:
