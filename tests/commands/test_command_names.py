@@ -7,13 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.conftest import Commands
 from tests.installed_command import installed_environment
-
-
-@pytest.fixture(scope="module")
-def asked(library):
-    return Commands(library)
 
 
 @pytest.mark.parametrize(

@@ -40,28 +40,32 @@ def test_a_second_run_reads_nothing_and_loads_no_model(own):
 def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(commands):
     fill(commands.home / "papers")
     spoil(commands.home / "papers")
-    (commands.home / "papers" / "notes.rst").write_text("words")
+    for name in ("notes.rst", ".hidden.md", "data.csv"):
+        (commands.home / "papers" / name).write_text("words")
+    (commands.home / "papers" / "gone.pdf").symlink_to(commands.home / "nowhere")
     first, second = commands.ingest(), commands.ingest()
     said = "Not read: notes.rst. Only PDF, Word (docx), EPUB, HTML, Markdown, LaTeX and plain text can be added."
     assert f"{said} Print or export it as PDF, and add that." in first.err
     assert second.code == 0
     assert second.err.splitlines() == [
         "3 known already; the library has 3 papers, 3 passages.",
-        "4 files are still skipped: `python ingest.py list --failed`",
+        "5 files are still skipped: `python ingest.py list --failed`",
     ]
     assert commands.ingest("--quiet").err == ""
+    assert commands.ingest("papers").err.splitlines()[-1] == second.err.splitlines()[-1]
     assert commands.ingest("papers/scan.pdf").code == 3
     listed = commands.ingest("list", "--failed").out.splitlines()
     assert [line.split("\t")[:2] for line in listed] == [
         ["empty.pdf", "empty"],
+        ["gone.pdf", "unreadable"],
         ["locked.pdf", "encrypted"],
         ["notes.rst", "other-format"],
         ["page.pdf", "not-a-pdf"],
         ["scan.pdf", "no-text"],
     ]
-    assert "qpdf --decrypt" in listed[1]
+    assert "qpdf --decrypt" in listed[2]
     files = json.loads(commands.ingest("list", "--failed", "--json").out)["files"]
-    assert [file["reason"] for file in files] == ["empty", "encrypted", "other-format", "not-a-pdf", "no-text"]
+    assert [file["reason"] for file in files] == [line.split("\t")[1] for line in listed]
 
 
 def test_changed_bytes_replace_what_the_old_ones_said(own):

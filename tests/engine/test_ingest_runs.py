@@ -5,9 +5,10 @@ from threading import Event
 
 import pytest
 
-from ragscience.core.errors import LibraryBusy
+from ragscience.core.errors import FileProblem, LibraryBusy
 from ragscience.engine import PlanMade, SearchRequest, Warned
 from ragscience.engine.events import Noted
+from ragscience.reading.reader_process import ReaderProcess
 from tests.commands.papers import KILNS
 from tests.pdf_factory import make_pdf
 
@@ -108,3 +109,13 @@ def test_a_paper_whose_file_is_gone_stays_while_a_new_file_cannot_be_read(engine
     result = engine.ingest.sync()
     assert "other-name.pdf" in {paper.file for paper in engine.papers.list()}
     assert [paper.file for paper in result.added] == (["other-name.pdf"] if is_its_own else [])
+
+
+def test_a_file_whose_reading_the_disk_failed_is_read_by_the_next_run(engine, monkeypatch):
+    make_pdf(engine.home.papers / "new.pdf", VOLES)
+    failed = FileProblem("new.pdf cannot be read: Input/output error.", "Check its permissions.", reason="unreadable")
+    with monkeypatch.context() as patch:
+        patch.setattr(ReaderProcess, "read", lambda *_, **__: failed)
+        assert [failure.path.name for failure in engine.ingest.add().failures] == ["new.pdf"]
+    assert [paper.file for paper in engine.ingest.add().added] == ["new.pdf"]
+    assert list(engine.papers.skipped()) == []
