@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks import scale
+from benchmarks import libraries, scale
 from benchmarks.large_homes import MadeBy, write_embedded, write_lance
 from benchmarks.large_library import LargeLibrary
 from ragscience.core.settings import Settings
@@ -56,3 +56,8 @@ def test_a_large_library_is_whole_and_each_step_of_the_measuring_runs(made, real
     assert all(value >= 0 for value in figures.values())
     shapes = {"written": 1.0, "indexed": 1.0, "named": 1.0, "late_ms": 0.0}
     assert scale._row(f"{PASSAGES} {store}", shapes | figures)[0] == f"2,000 {store}"
+
+
+def test_a_kept_library_is_known_by_parts_of_the_code_that_are_there():
+    assert [part for part in libraries.FORM if not (libraries.REPOSITORY / "ragscience" / part).exists()] == []
+    assert len(libraries.fingerprint()) == 12

@@ -137,3 +137,14 @@ def test_what_can_reach_beyond_the_home_is_guarded():
         "embedding_model", "trace_questions",
     }  # fmt: skip
     assert {name for name in Settings.model_fields if is_guarded(name)} == reaching
+
+
+def test_what_is_no_setting_is_a_warning_wherever_it_is_written(monkeypatch, tmp_path):
+    monkeypatch.setenv("RAG_LLM_STEPS_FROM", "0")
+    (tmp_path / "config.toml").write_text("topk = 9\ntop_k = 5\n")
+    warnings = []
+    assert load_settings(home=tmp_path, on_warning=warnings.append).top_k == 5
+    assert len(warnings) == 2
+    assert "There is no setting topk (in" in warnings[0]
+    assert "it is ignored. Is it top_k?" in warnings[0]
+    assert "There is no setting RAG_LLM_STEPS_FROM; it is ignored." in warnings[1]
