@@ -11,6 +11,7 @@ from ragscience.core.records import EmbedderIdentity
 from ragscience.models.minilm import IDENTITY, MiniLM
 from ragscience.models.model_choice import ModelSources, choose_embedder, choose_llm, choose_reranker
 from ragscience.models.model_servers import Ollama
+from ragscience.models.served_embedder import ServedEmbedder
 from ragscience.models.served_llm import ChatOptions
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -116,3 +117,19 @@ def test_a_missing_cross_encoder_is_a_warning_or_an_error(model_cache):
 
 
 # -- answer
+
+
+def test_a_setting_is_followed_or_refused(embedder, here, nowhere):
+    assert isinstance(embedder(here, "embedded").model, MiniLM)
+    assert isinstance(embedder(here, "ollama").model, ServedEmbedder)
+    with pytest.raises(ModelProblem, match="does not answer"):
+        embedder(nowhere, "ollama")
+    with pytest.raises(ModelProblem, match="no model mxbai"):
+        embedder(here, "ollama", "mxbai")
+
+
+def test_the_llm_is_ollamas_within_its_real_context(here):
+    choice = llm(here)
+    assert (choice.model.name, choice.model.window, choice.model.digest) == (LLAMA, 6000, "cd34")
+    assert llm(here, num_ctx=4096).model.window == 4096
+    assert llm(here, "ollama").why == "the setting is ollama"
