@@ -1,4 +1,4 @@
-"""The made-up libraries of the benchmarks: the same again, whole as others are, and they can be searched and measured."""
+"""The made-up libraries of the benchmarks: whole as others are, and they can be searched and measured."""
 
 import pytest
 
