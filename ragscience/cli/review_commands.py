@@ -79,6 +79,7 @@ def check(
     run: opt.Run,
     draft: Path = opt.argument("DRAFT", "A draft that ends in .md, .tex, .docx or .txt."),
     suggest: bool = opt.flag("--suggest", "Also list the papers that say what a sentence without citation says."),
+    llm: bool = opt.flag("--llm", "Also ask the language model about sentences that are unclear or partly held."),
     form: Formats = opt.option(
         "--format FORM", "How to print: table, json, lines (file:line:col: message) or sarif.", "table", opt.OUTPUT
     ),
@@ -93,11 +94,13 @@ def check(
     It is held, partly held (a number, name or denial differs), not held, or unclear: said in other words, to be read.
     Exit code 3: a paper does not hold a sentence; 4: no sentence cites a paper of the library.
     """
+    from ragscience.engine.review_runs import DraftChecks
+
     screen = IngestScreen(quiet=run.quiet)
     with opened(screen, **run.flags()) as engine:
         while True:
             started = _changed_at(draft)
-            report = engine.review.check(draft, suggest=suggest, on_event=screen)
+            report = engine.review.check(draft, DraftChecks(suggest, llm), on_event=screen)
             STATUS.hide()
             for warning in report.warnings:
                 say(warning, lead="warning: ")

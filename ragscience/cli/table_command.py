@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from ragscience.cli import options as opt
-from ragscience.cli.output import console, hand_over, print_json, print_table, put
+from ragscience.cli.output import console, print_json, print_table, put
 from ragscience.cli.running import opened, say
 from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.paper_records import place_label
-from ragscience.engine.printable import counted, plain
+from ragscience.engine.printable import counted, plain, write_out
 
 
 def table(
@@ -18,6 +18,7 @@ def table(
     file: Path = opt.argument("FILE", "A YAML file of questions: a name, a question and a type for each column."),
     json: bool = opt.JSON,
     csv: Path | None = opt.option("--csv FILE", "Write it for a spreadsheet, with pages and quotes.", panel=opt.OUTPUT),
+    xlsx: Path | None = opt.option("--xlsx FILE", "The same as a workbook (needs openpyxl).", panel=opt.OUTPUT),
     md: Path | None = opt.option("--md FILE", "Write it in Markdown, with the quotes below.", panel=opt.OUTPUT),
     html: Path | None = opt.option("--html FILE", "Write a page with the quote behind each value.", panel=opt.OUTPUT),
     fresh: bool = opt.flag("--fresh", "Ask again what was asked before."),
@@ -37,9 +38,15 @@ def table(
         request = AskRequest("", narrow.filters(), top_k=narrow.k)
         matrix = fill(engine, columns, request, fresh=fresh, on_event=screen)
     STATUS.hide()
-    for target, made in ((csv, matrix_files.as_csv), (md, matrix_files.as_markdown), (html, matrix_files.as_page)):
+    for target, made in (
+        (csv, matrix_files.as_csv),
+        (xlsx, matrix_files.as_workbook),
+        (md, matrix_files.as_markdown),
+        (html, matrix_files.as_page),
+    ):
         if target is not None:
-            hand_over(made(matrix), target)
+            write_out(target, made(matrix))
+            say(f"Written to {target}.")
     if json:
         print_json(matrix_files.matrix_output(matrix))
         return 0

@@ -321,9 +321,10 @@ def shown_rows(count: int, asked: Sequence[int], most: int) -> list[int]:
     return [row for row in range(count) if row in chosen or {row - 1, row + 1} <= chosen]
 
 
-def write_out(target: Path, text: str) -> None:
+def write_out(target: Path, made: str | bytes) -> None:
     """Write the file, wholly or not at all. Raises UsageError or RagScienceError where it cannot be."""
-    path, content = target.expanduser().resolve(), text.encode("utf-8", "replace")
+    path = target.expanduser().resolve()
+    content = made.encode("utf-8", "replace") if isinstance(made, str) else made
     check_place(path)
     with disk_errors(path):
         if path.exists() and not path.is_file():  # a pipe or a device is written to, never replaced

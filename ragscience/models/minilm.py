@@ -204,7 +204,7 @@ class SpanReader:
     """Finds the answer to a question in passages. Thread-safe; the model is found and opened with the first passage."""
 
     adapter = Path(__file__).with_name("span_reader.safetensors")
-    adapter_sha256 = "043ffd19faa5bb727c936c20505eb47e7258506e6518d7fb6af2587d1ca00faf"
+    adapter_sha256 = "f3267202dd40ff92f9c42859dbc49b92c67aedfee640cc5a2058ef0786ba9073"
 
     def __init__(self, **how: Any) -> None:
         """`how` it runs, as `BertSession` takes it."""

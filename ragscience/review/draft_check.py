@@ -35,6 +35,7 @@ VERDICTS = {
 }
 """What each verdict means."""
 FLAGGED = ("partly", "not held")
+_OPEN = ("partly", "unclear")
 _RANK = {verdict: rank for rank, verdict in enumerate(("not held", "partly", "unclear", "held"))}
 _SHOWN = 3
 """Pages that are shown for a sentence that is not held."""
@@ -77,11 +78,19 @@ class _Finding:
     note: str = ""
 
 
-class DraftChecker:
-    """Checks drafts against a library. `read` reads numbers; without it none is found held in other words."""
+Opinion = Callable[[str, Sequence[str]], str]
+"""What a language model says, in a line, of whether passages say what a sentence says; empty where it says nothing."""
 
-    def __init__(self, library: Store, read: Reader | None) -> None:
-        self._library, self._read = library, read
+
+class DraftChecker:
+    """Checks drafts against a library.
+
+    `read` reads numbers; without it none is found held in other words. `opinion` is asked of each sentence that is
+    unclear or partly held; it changes no verdict.
+    """
+
+    def __init__(self, library: Store, read: Reader | None, opinion: Opinion | None = None) -> None:
+        self._library, self._read, self._opinion = library, read, opinion
         self._papers = {paper.paper_id: paper for paper in library.papers()}
         self._judge_of = lru_cache(_PAPERS_KEPT)(self._judge)
         keys = citation_keys([*self._papers.values()])
@@ -167,6 +176,8 @@ class DraftChecker:
         pages = list(dict.fromkeys(span.place[1] for span, _, _ in spans))[: 1 if verdict == "held" else _SHOWN]
         evidence = tuple(self._citation(paper, by_page[one], held=verdict == "held") for one in pages)
         note = f"It is on {place_label(paper.file, pages[0])}." if verdict == "held" and page not in (0, *pages) else ""
+        if self._opinion is not None and verdict in _OPEN:
+            note = self._opinion(claim.text, [joined_lines(unit.around.text) for _, unit in nearest[:_SHOWN]])
         return _Finding(verdict, share, evidence, differences, note)
 
     def _citation(self, paper: Paper, place: tuple[PageSpan, int, int], *, held: bool) -> Citation:

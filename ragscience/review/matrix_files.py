@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ragscience.core.errors import UsageError, missing_package
 from ragscience.core.paper_records import has_pages, place_label
 from ragscience.core.serialization import select
 from ragscience.review.columns import Column
@@ -16,6 +17,8 @@ from ragscience.review.matrix import Matrix, MatrixCell, MatrixRow
 
 _FORMULA = tuple("=+-@\t\r")
 """How text begins that a spreadsheet would compute."""
+_LONGEST_CELL = 32_767
+"""Characters that a cell of a workbook may have (ECMA-376)."""
 _STYLE = (
     "body{font:15px system-ui,sans-serif;margin:1.5rem}table{border-collapse:collapse}"
     "td,th{border:1px solid #bbb;padding:.4rem;text-align:left;vertical-align:top;max-width:24rem}"
@@ -51,6 +54,26 @@ def as_csv(matrix: Matrix) -> str:
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerows([f"'{one}" if one.startswith(_FORMULA) else one for one in row] for row in _rows(matrix))
     return "\ufeff" + text.getvalue()
+
+
+def as_workbook(matrix: Matrix) -> bytes:
+    """The same rows as an XLSX workbook, all cells text. Raises UsageError where openpyxl is not installed."""
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+        from openpyxl.styles import Alignment, Font
+    except ImportError as error:
+        raise missing_package("A workbook", "openpyxl", "tables", UsageError) from error
+    book, out = Workbook(), io.BytesIO()
+    sheet = book.active
+    for number, row in enumerate(_rows(matrix), start=1):
+        for at, text in enumerate(row, start=1):
+            cell = sheet.cell(number, at)
+            cell.value, cell.data_type = ILLEGAL_CHARACTERS_RE.sub("", text)[:_LONGEST_CELL], "s"
+            cell.alignment, cell.font = Alignment(wrap_text=True, vertical="top"), Font(bold=number == 1)
+    sheet.freeze_panes = "B2"
+    book.save(out)
+    return out.getvalue()
 
 
 def as_markdown(matrix: Matrix) -> str:

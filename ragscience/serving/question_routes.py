@@ -17,7 +17,7 @@ from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Event, Searched, StepDone, Thinking, Token, Warned
 from ragscience.engine.printable import answer_output, conversation_output, search_output, turns_output
 from ragscience.engine.requests import AskRequest, SearchRequest, filters_of
-from ragscience.engine.review_runs import draft_output, quote_output
+from ragscience.engine.review_runs import DraftChecks, draft_output, quote_output
 from ragscience.engine.saved_answers import SavedAnswers
 from ragscience.serving.access import person_of, state_of
 from ragscience.serving.problem_responses import JsonReply, problem_of_error, without_folders, words_without_folders
@@ -109,6 +109,7 @@ class DraftBody(BaseModel, extra="forbid"):
 
     text: str = Field(min_length=1, max_length=1_000_000)
     name: Annotated[str, Field(max_length=300, description="Ends in the draft's format.")] = "draft.md"
+    llm: Annotated[Flag, Field(description="Ask the language model about sentences that are unclear.")] = False
 
 
 def history_of(request: Request) -> SavedAnswers:
@@ -141,7 +142,11 @@ async def check(body: DraftBody, request: Request) -> Response:
     """What the papers hold of each sentence of a draft that cites one."""
     state = state_of(request)
     report = await until_done(
-        lambda _, cancel: state.engine.review.check_text(body.text, body.name, cancel=cancel), state.answers, request
+        lambda _, cancel: state.engine.review.check_text(
+            body.text, body.name, DraftChecks(llm=body.llm), cancel=cancel
+        ),
+        state.answers,
+        request,
     )
     return JsonReply(draft_output(report))
 

@@ -3,6 +3,7 @@
 import { Conversations } from "./conversations.js";
 import { ConversationView } from "./conversation_view.js";
 import { showKeys, showPerson, showSignIn, showTexts } from "./dialogs.js";
+import { DraftView } from "./draft.js";
 import { announce, button, byId, hasPages, make, withCode } from "./elements.js";
 import { listenToKeys, listenToQuestion } from "./keys.js";
 import { byLine, Papers } from "./papers.js";
@@ -24,7 +25,7 @@ const chat = new ConversationView({
   papers,
   onCite: (mark, marks) => {
     chat.setCurrent(mark.id);
-    reader.openPaper({ md5: mark.md5, file: papers.byMd5(mark.md5)?.file, title: mark.title, page: mark.page, marks, focus: mark.id });
+    openMark(mark, marks);
   },
   onChanged: (number) => {
     setNumber(number);
@@ -32,6 +33,7 @@ const chat = new ConversationView({
   },
   onState: showState,
 });
+const draft = new DraftView({ papers, onCite: openMark });
 const conversations = new Conversations({
   onOpen: (number) => openConversation(number),
   onDeleted: (number) => { if (number === chat.number) newConversation(); },
@@ -57,6 +59,11 @@ const reader = new Reader({
   onRegion: showRegion,
 });
 const grow = listenToQuestion(ask);
+
+/** The page of a passage, with all marks on its paper. */
+function openMark(mark, marks) {
+  reader.openPaper({ md5: mark.md5, file: papers.byMd5(mark.md5)?.file, title: mark.title, page: mark.page, marks, focus: mark.id });
+}
 
 /** A place that the map or an address names. */
 function openPlace({ md5, page }) {
@@ -238,6 +245,7 @@ for (const each of document.querySelectorAll("nav.bottom button")) {
   });
 }
 byId("open-map").addEventListener("click", () => reader.openMap());
+byId("open-draft").addEventListener("click", () => draft.toggle());
 byId("switch-theme").addEventListener("click", switchTheme);
 byId("show-library").addEventListener("click", toggleLibrary);
 byId("show-keys").addEventListener("click", showKeys);
