@@ -1,6 +1,14 @@
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import pytest
+
+from tests.conftest import ROOT
+from tests.ollama_server import OllamaServer, chat_model
+from tests.warm_processes import WarmProcess
 
 DRAFT = """Cobalt oxide gives the blue colour of the glaze (kilns.pdf).
 The glaze matures at 1380 degrees Celsius (kilns.pdf, p.1).
@@ -89,3 +97,43 @@ def test_only_named_papers_are_looked_at(asked):
     assert asked.query("quote", "Cobalt oxide gives the blue colour", "--paper", "bees").code == 4
     assert asked.query("quote", "Cobalt oxide gives the blue colour", "--paper", "no such").code == 4
     assert asked.query("quote").code == 2
+
+
+def test_a_language_model_is_a_second_opinion_and_changes_no_verdict(asked, draft, monkeypatch):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
+        monkeypatch.setenv("RAG_OLLAMA_URL", server.url)
+        server.script('{"answers": "no"}')
+        (line, _) = asked.query("check", draft, "--llm").out.splitlines()
+        assert line.split("\t")[2] == (
+            "partly: number: “1380” is printed “1280”; llama3.1:8b: the passages do not say so (kilns.pdf, p.1)"
+        )
+        (request,) = (one for one in server.requests if one.path == "/api/chat")
+        said = request.body["messages"][-1]["content"]
+        assert "1280" in said
+        assert said.endswith("Sentence: The glaze matures at 1380 degrees Celsius.")
+        server.script("I cannot say.", "Still not.")
+        ran = asked.query("check", draft, "--llm")
+        assert "llama3.1" not in ran.out
+        assert "No second opinion: llama3.1:8b gave no usable JSON" in ran.err
+    monkeypatch.setenv("RAG_OLLAMA_URL", "http://127.0.0.1:1")
+    ran = asked.query("check", draft, "--llm")
+    assert (ran.code, len(ran.err.splitlines())) == (1, 2), ran.err
+
+
+def test_watch_checks_again_when_the_draft_changes(asked, draft):
+    process = WarmProcess(
+        [sys.executable, str(ROOT / "query.py"), "check", str(draft), "--watch", "--format", "lines", "-q"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "RAG_HOME": str(asked.home)},
+        text=True,
+    )
+    with process:
+        assert process.stdout.readline().startswith(f"{draft}:2:1: partly")
+        assert process.stdout.readline().startswith(f"{draft}:4:1: not in the library")
+        draft.with_suffix(".new").write_text("The glaze matures at 1480 degrees Celsius (kilns.pdf, p.1).\n")
+        os.replace(draft.with_suffix(".new"), draft)
+        assert "“1480” is printed “1280”" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 130

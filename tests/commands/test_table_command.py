@@ -136,6 +136,17 @@ def test_what_a_spreadsheet_would_compute_is_text():
     assert rows[0]["title"] == "'@title"
 
 
+def test_a_workbook_has_the_same_rows_and_computes_nothing(own, questions, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed (requirements-tables.txt)")
+    assert own.query("table", questions, "--xlsx", tmp_path / "t.xlsx", "--csv", tmp_path / "t.csv").code == 0
+    head, *rows = openpyxl.load_workbook(tmp_path / "t.xlsx").active.iter_rows(values_only=True)
+    listed = [dict(zip(head, [text or "" for text in row], strict=True)) for row in rows]
+    assert listed == rows_of((tmp_path / "t.csv").read_text("utf-8"))
+    sheet = openpyxl.load_workbook(io.BytesIO(matrix_files.as_workbook(made("=1+1", "\x01" + "x" * 40_000)))).active
+    assert (sheet["C2"].value, sheet["C2"].data_type) == ("=1+1", "s")
+    assert sheet["C3"].value == "x" * 32_767
+
+
 def test_the_page_and_markdown_show_words_as_words():
     page = matrix_files.as_page(made("<i>5</i>"))
     assert "<i>" not in page

@@ -137,6 +137,23 @@ def test_names_and_titles_are_text(opened, url):
     assert page.evaluate("window.hacked") is None
 
 
+def test_a_pasted_draft_has_a_mark_for_each_sentence_and_a_click_shows_the_page(opened, url):
+    page = opened(url)
+    page.click("#open-draft")
+    page.fill("#draft-text", f"Bees fly at 9.9 metres per second in fog (bees.pdf). {HOSTILE} is said (gone.pdf).")
+    page.click("#draft button:has-text('Check')")
+    rows = page.locator(".sentence-row")
+    rows.nth(1).wait_for()
+    assert "≠ partly" in rows.nth(0).inner_text()
+    assert "“9.9” is printed “3.7”" in rows.nth(0).inner_text()
+    assert "not in the library" in rows.nth(1).inner_text()
+    assert page.locator("#draft img").count() == 0
+    rows.nth(0).locator("button.cite").first.click()
+    page.wait_for_selector("#reader .pdf-mark-box")
+    page.click("#draft button:has-text('Close')")
+    assert page.locator("#draft").is_hidden()
+
+
 def test_everything_can_be_done_by_keyboard(opened, url):
     page = opened(url)
     keys = page.keyboard
