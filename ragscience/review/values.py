@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MODEL = {"intercept": -4.8, "span": 3.6, "name": 2.0, "meaning": 2.5, "cell": 0.7}
 """Weights of the log-odds that a value is right."""
-STATED = 0.7
+STATED = 0.6
 """How likely a value must be right; below it the paper counts as stating none: a wrong value costs more than none."""
 HIGH = 0.85
 ROUTED = {"high": 0.9, "medium": 0.75}
