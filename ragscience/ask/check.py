@@ -53,7 +53,8 @@ def check(
 
     A sentence is held against the pages that it cites, or each part of it against the citation behind that part. One
     that cites nothing is at most weak. Small models often cite nothing, whatever the prompt says: with `adds`, each
-    sentence of an answer without any citation gets the page that supports it, marked as ours.
+    sentence of an answer without any citation gets the page that supports it, or that has most of it and speaks not
+    against it, marked as ours.
     `read` reads the numbers of what the words support; when it fails, sentences with numbers are weak and a warning
     says so. `on_sentence` is called before each sentence, and may raise.
     """
@@ -147,15 +148,16 @@ class _Check:
         quote = finding.best
         if quote is None or not quote.share:
             return "unsupported", 0.0, None
-        if finding.verdict != "supported":
+        is_held = finding.verdict == "supported"
+        if finding.verdict == "unsupported" or (not is_held and quote.share < SUPPORT_THRESHOLD):
             return "unsupported", finding.score, _citation(quote, supported=False)
         if not self._adds or len(sentence.claim.split()) < _FEWEST_WORDS:
-            return "weak", finding.score, _citation(quote, supported=False)
-        citation = replace(_citation(quote, supported=True), added=True)
+            return "weak" if is_held else "unsupported", finding.score, _citation(quote, supported=False)
+        citation = replace(_citation(quote, supported=is_held), added=True)
         at = sentence.start + len(self._text[sentence.start : sentence.end].rstrip(".!? \n"))
         self._added.append((at, at, f" {page_label(citation.file, citation.page)}"))
         self._citations.setdefault(citation)
-        return "supported", finding.score, citation
+        return finding.verdict, finding.score, citation
 
     def _edits(self) -> list[_Edit]:
         """Each citation in its one form, and none where it is taken out or was just said."""
