@@ -132,7 +132,7 @@ def test_watch_checks_again_when_the_draft_changes(asked, draft):
         assert process.stdout.readline().startswith(f"{draft}:2:1: partly")
         assert process.stdout.readline().startswith(f"{draft}:4:1: not in the library")
         draft.with_suffix(".new").write_text("The glaze matures at 1480 degrees Celsius (kilns.pdf, p.1).\n")
-        os.replace(draft.with_suffix(".new"), draft)
+        draft.with_suffix(".new").replace(draft)
         assert "“1480” is printed “1280”" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
         process.communicate()

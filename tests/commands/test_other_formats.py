@@ -7,6 +7,7 @@ import pytest
 from ragscience.engine.library_engine import Engine
 from ragscience.engine.requests import AskRequest
 from ragscience.reading.other_formats import read_other
+from ragscience.review.drafts import read_draft
 from tests.other_formats import QUESTIONS, converted, packed, write
 from tests.pdf_factory import make_pdf
 
@@ -169,6 +170,8 @@ def test_tracked_changes_are_read_as_accepted(commands):
     packed(commands.home / "papers" / "tracked.docx", {"word/document.xml": body}, like)
     commands.ingest()
     assert "The slope has thirty burrows of marmots." in commands.ingest("show", "tracked.docx", "--page", "1").out
+    (sentence,) = read_draft(commands.home / "papers" / "tracked.docx").sentences
+    assert sentence.text == "The slope has thirty burrows of marmots."
 
 
 def test_a_saved_web_page_is_read_without_what_nobody_sees(commands):
