@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ragscience.ask.confidence import confidence, look_for
+from ragscience.ask.confidence import confidence, look_for, probability, signs
 from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.quote_candidates import units_of
 from ragscience.core.records import Found, QuestionPart
@@ -85,3 +85,10 @@ def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
     )
     assert (refused.refused, refused.confidence, refused.missing) == (True, None, ())
     assert ask(None, search, question="What was the LC50 of roots?").confidence is None
+
+
+def test_known_words_make_it_surer():
+    looked = look_for(found("What was the LC50 of roots?"), PRESENCE, Names())
+    known = signs(found("What was the LC50 of roots?"), looked)
+    assert (known["gone"], known["share"]) == (0.0, 1.0)
+    assert probability(known) > probability(known | {"share": 0.5}) > probability(known | {"share": 0.5, "gone": 1.0})

@@ -1,4 +1,7 @@
-"""`python -m tests.soak --rounds 2000 --seed 1`: the fault campaign; `--only 17` does one round of a seed again."""
+"""`python -m tests.soak --rounds 2000 --seed 1`: the fault campaign; `--only 17` does one round of a seed again.
+
+`--only 1-17 7-3` does round 17 of seed 1 and round 3 of seed 7.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="The number of the first round.")
-    parser.add_argument("--only", type=int, help="Do this round alone, and say all of it.")
+    parser.add_argument("--only", nargs="+", default=(), help="Do these rounds alone: NUMBER or SEED-NUMBER.")
     parser.add_argument("--kind", choices=[*_KINDS, "all"], default="all", help="The kind of library.")
     parser.add_argument("--minutes", type=float, default=0.0, help="End after so long.")
     parser.add_argument("--pause", type=Path, help="Wait before a round while this file is there.")
@@ -105,20 +108,19 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
         if not is_there:
             print(f"left out, as this machine does not permit them: {', '.join(lost)}", flush=True)
     classes = _classes(options.kind)
-    numbers = [options.only] if options.only is not None else range(options.first, options.first + options.rounds)
+    names = [one if "-" in one else f"{options.seed}-{one}" for one in options.only]
+    names = names or [f"{options.seed}-{one}" for one in range(options.first, options.first + options.rounds)]
     # Each by itself, so that a round is the same with --kind and without.
-    chosen = {
-        one: random.Random(f"kind {options.seed}-{one}").choices(*zip(*classes, strict=True))[0] for one in numbers
-    }
+    chosen = {name: random.Random(f"kind {name}").choices(*zip(*classes, strict=True))[0] for name in names}
     world = prepared(folder, disk, kinds, list(dict.fromkeys(chosen.values())))
     began, done, broken = time.monotonic(), 0, []
-    for number in numbers:
+    for name, kind in chosen.items():
         if options.minutes and time.monotonic() - began > options.minutes * 60:
             break
         while options.pause and options.pause.exists():
             time.sleep(1)
-        kind = chosen[number]
-        one, started = kind(world, options.seed, number), time.monotonic()
+        seed, _, number = name.partition("-")
+        one, started = kind(world, int(seed), int(number)), time.monotonic()
         try:
             one.run()
         except Exception:  # a fault of the campaign itself: the next round goes on
@@ -127,16 +129,16 @@ def _campaign(options: argparse.Namespace, folder: Path) -> int:
         world.counts[f"rounds {kind.kind}"] += 1
         took = time.monotonic() - started
         verdict = "BROKEN" if one.broken else "ok"
-        print(f"round {number} seed {options.seed} {verdict} {took:.2f} s: {'; '.join(one.told)}", flush=True)
+        print(f"round {number} seed {seed} {verdict} {took:.2f} s: {'; '.join(one.told)}", flush=True)
         if one.broken:
-            broken.append(number)
+            broken.append(name)
             print(*(f"    {line}" for what in one.broken for line in what.splitlines()), sep="\n", flush=True)
-            kept = folder / "broken" / f"{options.seed}-{number}"
+            kept = folder / "broken" / name
             shutil.rmtree(kept, ignore_errors=True)
             if len(broken) <= 40 and disk.exists():
                 shutil.copytree(disk, kept, symlinks=True)
     print(json.dumps(dict(sorted(world.counts.items())), indent=1))
-    print(f"{done} rounds of seed {options.seed}, {len(broken)} broken: {broken}")
+    print(f"{done} rounds, {len(broken)} broken: {broken}")
     return 1 if broken else 0
 
 
