@@ -177,17 +177,14 @@ def with_bees(tmp_path_factory, model_cache):
 
 
 def cost_of(work):
-    """Seconds of the processor, the least of two."""
-    costs = []
-    for _ in range(2):
-        began = time.process_time()
-        work()
-        costs.append(time.process_time() - began)
-    return min(costs)
+    """Seconds of the processor."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
 
 
 @pytest.mark.parametrize("piece", ["10^20 ", "[1] ", "1. ", '"x" ', "3.4.5 ", "GPT-2 "])
 def test_four_times_the_length_costs_about_four_times_as_much(with_bees, piece):
     with_bees.ask(AskRequest("How fast do bees fly?"))  # what is made once
-    short, long = (f"bees {piece * 2000}"[:length] for length in (1900, 7600))
-    assert cost_of(lambda: with_bees.ask(AskRequest(long))) < 7 * cost_of(lambda: with_bees.ask(AskRequest(short)))
+    short, long = (AskRequest(f"bees {piece * 2000}"[:length]) for length in (1900, 7600))
+    assert cost_of(lambda: with_bees.ask(long)) < 6 * cost_of(lambda: with_bees.ask(short))

@@ -68,7 +68,7 @@ def long_paper():
 def page_of(number):
     return "\n".join(
         f"Sentence {number * 40 + line} tells of glaze {line * 7 + number} and kiln {line * 13 + number}."
-        for line in range(40)
+        for line in range(20)
     )
 
 

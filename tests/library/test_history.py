@@ -4,7 +4,7 @@ import time
 from contextlib import closing
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragscience.core.errors import UsageError
@@ -46,6 +46,7 @@ def test_a_search_finds_turns_that_have_every_word(history):
         history.search(" ?! ", 9)
 
 
+@settings(max_examples=40)  # each opens a history of its own
 @given(text=st.text(), words=st.text(st.sampled_from('ab"*()^:-+_ \\%!NEAR')))
 def test_no_text_breaks_a_search(tmp_path_factory, text, words):
     with History.open_for_writing(tmp_path_factory.mktemp("wild") / "h.sqlite") as history:
