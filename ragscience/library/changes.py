@@ -172,11 +172,9 @@ class Change:
         )
         self.db.executemany("INSERT OR REPLACE INTO graph_passages VALUES (?, ?, ?, ?)", rows)
 
-    def delete_graph(self, extractor: str | None) -> int:
-        """Delete the rows of an extractor, or all; how many there were."""
-        if extractor is None:
-            return self.db.execute("DELETE FROM graph_passages").rowcount
-        return self.db.execute("DELETE FROM graph_passages WHERE extractor = ?", (extractor,)).rowcount
+    def delete_graph(self, extractor: str) -> None:
+        """Delete the rows of an extractor."""
+        self.db.execute("DELETE FROM graph_passages WHERE extractor = ?", (extractor,))
 
     def index_words(self) -> None:
         """Make the keyword index again.

@@ -303,8 +303,6 @@ def best_first(ids: Ids, scores: Scores, k: int) -> Ranked:
 
     Both arrays have shape (n,), in any order; the results have shape (min(k, n),).
     """
-    if k <= 0:
-        return nothing()
     if scores.size > k:
         cut = np.partition(scores, scores.size - k)[scores.size - k]
         above = np.flatnonzero(scores > cut)

@@ -184,18 +184,15 @@ class History(Closing):
                     found += self._kept([row])
         return found
 
-    def add(self, turns: Iterable[KeptAnswer], *, conversation_id: int | None = None, name: str = "") -> int | None:
+    def add(self, turns: Iterable[KeptAnswer], *, conversation_id: int | None = None, name: str = "") -> int:
         """Store turns with their audit records in one transaction; the conversation's id.
 
         They go to the conversation `conversation_id`, else to the one called `name`, else to a new one; one that was
-        deleted meanwhile is created again. Stored turns are unchanged. None if there was nothing to do.
+        deleted meanwhile is created again. Stored turns are unchanged.
         """
-        given = list(turns)
-        if not given:
-            return None
         with self._transaction() as connection:
             place = _place(connection, conversation_id, storable(name))
-            for turn in given:
+            for turn in turns:
                 _insert(connection, place, turn)
             return place
 

@@ -172,12 +172,9 @@ class LanceChange(Change):
         made_by = {"extractor": [extractor] * len(texts), "version": [version] * len(texts)}
         self.add("graph", {"chunk_id": [*texts], **made_by, "text": [*texts.values()]})
 
-    def delete_graph(self, extractor: str | None) -> int:
+    def delete_graph(self, extractor: str) -> None:
         """As `Change.delete_graph`."""
-        where = among("extractor", [extractor]) if extractor is not None else "true"
-        count = int(self.before.columns("graph", ["chunk_id"], where).num_rows)
-        self.delete("graph", where)
-        return count
+        self.delete("graph", among("extractor", [extractor]))
 
     def rewrite_passages(self) -> None:
         """Write the passages into a new table, with new terms and new indexes."""

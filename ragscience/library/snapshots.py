@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ragscience.core.errors import LibraryDamaged, RagScienceError
+from ragscience.core.errors import LibraryDamaged
 from ragscience.core.records import Metadata, Paper, StoredChunk, searched_text
 from ragscience.library.dense_index import Ids, Matrix, Stored, marked, shared
 from ragscience.library.paper_rows import FileSource, Listing, Outline, PaperRow, source_from
@@ -87,23 +87,15 @@ class Snapshot:
                 self.damage.note("paper", paper_id)
 
     def vectors_of(self, ids: Ids) -> Stored:
-        """(ids, ascending; vectors, one row each) of the passages, as far as they are intact.
-
-        Raises RagScienceError where one has another dimension.
-        """
+        """(ids, ascending; vectors, one row each) of the passages, as far as they are intact."""
         query = (
             "SELECT chunk_id, text_hash, row FROM vectors WHERE chunk_id IN (SELECT value FROM json_each(?))"
             " ORDER BY chunk_id"
         )
         rows = self.db.execute(query, (json.dumps(ids.tolist()),))
         intact = {chunk_id: content for (chunk_id, _), content in _intact(rows, "vector")}
-        data, dimension = b"".join(intact.values()), self.state.dimension
-        if len(data) != 4 * dimension * len(intact):
-            raise RagScienceError(
-                f"Some stored vectors are not of dimension {dimension}.",
-                "Rebuild them with `python ingest.py rebuild --embeddings`.",
-            )
-        return np.array([*intact], np.int64), np.frombuffer(data, "<f4").reshape(len(intact), dimension)
+        vectors = np.frombuffer(b"".join(intact.values()), "<f4").reshape(len(intact), self.state.dimension)
+        return np.array([*intact], np.int64), vectors
 
     def by_hash(self, hashes: Sequence[bytes]) -> dict[bytes, Matrix]:
         """The intact vectors of texts, by their hashes."""
@@ -199,10 +191,7 @@ class Snapshot:
             yield chunk_id, searched_text(fields[-1], fields[1])
 
     def vectors(self, ids: Sequence[int] | Ids | None = None) -> Stored:
-        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of the passages, or of all.
-
-        Raises RagScienceError where a vector has another dimension.
-        """
+        """(ids, ascending, int64; vectors, shape (n, dimension), float32) of the passages, or of all."""
         wanted = self.listing.chunk_ids
         if ids is not None:
             wanted = shared(wanted, np.unique(np.asarray(ids, np.int64)))

@@ -158,16 +158,15 @@ class GraphTable(_Table):
         if alone:
             self._database.damage.forget("graph")
 
-    def clear(self, extractor: str | None = None) -> int:
-        """Delete the rows of `extractor`, or all rows; returns how many there were."""
+    def clear(self, extractor: str) -> None:
+        """Delete the rows of `extractor`."""
 
-        def act(change: Change) -> int:
+        def act(change: Change) -> None:
             change.note(graph_version=change.state.graph_version + 1)
-            return change.delete_graph(extractor)
+            change.delete_graph(extractor)
 
-        count = self._database.changed(act)
+        self._database.changed(act)
         self._database.damage.forget("graph")
-        return count
 
     def rows(self) -> list[tuple[int, int, str, str]]:
         """(passage id, paper id, extractor, its JSON) of every row, by passage id and extractor.

@@ -68,7 +68,10 @@ class BertConfig:
 
 def read_config(folder: Path) -> BertConfig:
     """The shape of the model in `folder`. Raises NotBert with the reason."""
-    raw = read_json(folder / "config.json")
+    try:
+        raw = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise NotBert(f"its config.json cannot be read: {error}") from None
     if raw.get("model_type") != "bert":
         raise NotBert(f"its type is {raw.get('model_type')!r}, not 'bert'")
     expected = {"hidden_act": "gelu", "position_embedding_type": "absolute", "is_decoder": False}
@@ -96,19 +99,6 @@ def read_config(folder: Path) -> BertConfig:
 def _labels(raw: Mapping[str, Any]) -> int:
     """Outputs of the classifier, as transformers counts them: two by default."""
     return int(raw["num_labels"]) if "num_labels" in raw else len(raw.get("id2label") or (0, 1))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file. Raises NotBert if it is missing or invalid."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise NotBert(f"it has no {path.name}") from None
-    except ValueError:
-        raise NotBert(f"its {path.name} is not JSON") from None
-    if not isinstance(value, dict):
-        raise NotBert(f"its {path.name} holds no object")
-    return value
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:

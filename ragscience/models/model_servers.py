@@ -153,9 +153,7 @@ class ModelServer(ABC):
                 headers={"authorization": f"Bearer {key}"} if key else {},
             )
             response.raise_for_status()
-            value = response.json()
-        if not isinstance(value, dict):
-            raise ValueError("not a JSON object")
+            value: dict[str, Any] = response.json()
         return value
 
     def asked(

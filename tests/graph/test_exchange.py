@@ -30,8 +30,9 @@ def exported(library, folder):
 
 def renewed(library, ids, kept):
     """Let the library hold these passages only."""
-    library.graph.clear()
+    library.graph.clear("import")
     for extractor, wanted in (("local", 0), ("llm", 1)):
+        library.graph.clear(extractor)
         rows = [
             Extracted(ids[paper][found.chunk_id % PASSAGES], found.mentions, found.triples, found.aliases)
             for at, (paper, found) in enumerate(kept)
