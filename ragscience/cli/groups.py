@@ -107,9 +107,8 @@ class CommandGroup(TyperGroup):
             return
         if word in theirs.split() and (other == "query.py" or len(words) <= MOST_WORDS):
             rest = args[word in other :]
-            raise UsageError(
-                f"`{word}` is a command of {other}.", f"Write: python {shlex.join([other, *rest])}. {literally}"
-            )
+            fix = f"Write: python {shlex.join([other, *rest])}. {literally}"
+            raise UsageError(f"`{word}` is a command of {other}.", fix)
         near = [name for name in self.commands if name != self.default_command and _is_near(word, name)]
         if near and self._takes(ctx, near[0], args[1:]):
             meant = shlex.join([near[0], *args[1:]])

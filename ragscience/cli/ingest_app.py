@@ -211,10 +211,8 @@ def rebuild(
     parts: dict[Part, bool] = {"embeddings": embeddings, "indexes": indexes}
     only = [part for part, is_wanted in parts.items() if is_wanted]
     if len(only) > 1 or (only and papers):
-        raise UsageError(
-            "--embeddings, --indexes and names of papers exclude each other.",
-            "Use one of them, or `rebuild` alone to rebuild everything.",
-        )
+        fix = "Use one of them, or `rebuild` alone to rebuild everything."
+        raise UsageError("--embeddings, --indexes and names of papers exclude each other.", fix)
     goes_on = "the other papers are unchanged; the same command reads all of them again"
     with IngestScreen(quiet=run.quiet, goes_on=goes_on) as screen, opened(screen, **run.flags()) as engine:
         if only:

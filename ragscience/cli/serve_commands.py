@@ -87,10 +87,8 @@ def _check_shared(options: ServerOptions, engine: Engine) -> None:
 
     host = options.host
     if not options.tls and not options.proxies:
-        raise UsageError(
-            f"{host} can be reached from other machines, and nothing encrypts what is sent.",
-            "Give --tls-cert FILE and --tls-key FILE, or --behind-proxy where a proxy does it: see docs/lab.md.",
-        )
+        fix = "Give --tls-cert FILE and --tls-key FILE, or --behind-proxy where a proxy does it: see docs/lab.md."
+        raise UsageError(f"{host} can be reached from other machines, and nothing encrypts what is sent.", fix)
     if not AccessTokens(engine.home.serve_tokens).all():
         what = "Others can reach this server, and nobody has a token."
         raise UsageError(what, "python query.py serve token add NAME")

@@ -171,10 +171,8 @@ def _start(command: list[str], source: places.Source) -> None:
             creationflags=GROUP_OF_ITS_OWN,
         )
     except (OSError, ValueError) as error:
-        raise RagScienceError(
-            f"The viewer {command[0]} could not be started: {error}.",
-            f"Set RAG_PDF_VIEWER to another one, or open page {source.page} yourself.",
-        ) from error
+        fix = f"Set RAG_PDF_VIEWER to another one, or open page {source.page} yourself."
+        raise RagScienceError(f"The viewer {command[0]} could not be started: {error}.", fix) from error
 
 
 # References

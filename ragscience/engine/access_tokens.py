@@ -86,10 +86,8 @@ class AccessTokens:
             return []
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not what was written"
-            raise LibraryUnavailable(
-                f"The tokens in {self._path.name} cannot be read: {why}.",
-                "Move the file away, and make the tokens again: python query.py serve token add NAME",
-            ) from error
+            fix = "Move the file away, and make the tokens again: python query.py serve token add NAME"
+            raise LibraryUnavailable(f"The tokens in {self._path.name} cannot be read: {why}.", fix) from error
         return sorted(found, key=lambda token: token.name)
 
     def add(self, name: str, role: Role = "reader") -> str:
@@ -98,10 +96,8 @@ class AccessTokens:
         Raises UsageError for a bad name and for one that has a token, RagScienceError where it cannot be written.
         """
         if not _NAME.fullmatch(name):
-            raise UsageError(
-                f"{name[:80]!r} is no name for a person.",
-                "Give 1 to 32 of a-z, 0-9, _ and -, beginning with a letter or digit.",
-            )
+            fix = "Give 1 to 32 of a-z, 0-9, _ and -, beginning with a letter or digit."
+            raise UsageError(f"{name[:80]!r} is no name for a person.", fix)
         with self._changing() as tokens:
             if name in tokens:
                 raise UsageError(f"{name} has a token.", f"Revoke it first: python query.py serve token revoke {name}")

@@ -75,10 +75,8 @@ def read_questions(
         on_event(Noted(f"{file.name}, line {line.line}, is left out: {line.reason}"))
     questions = [line for line in lines if isinstance(line, KnownQuestion)]
     if not questions:
-        raise UsageError(
-            f"{file} has no questions.",
-            'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}.',
-        )
+        fix = 'Write one a line: {"question": "…", "must_contain": ["…"], "evidence": [{"file": "a.pdf", "page": 3}]}.'
+        raise UsageError(f"{file} has no questions.", fix)
     return as_listed(questions, {paper.path: paper.file for paper in shared.library.papers()}), bad
 
 

@@ -175,9 +175,8 @@ class FetchRun:
 def client_of(shared: SharedParts, on_event: OnEvent) -> HttpClient:
     """What asks arXiv. Raises UsageError offline."""
     if shared.settings.offline:
-        raise UsageError(
-            "`fetch` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
-        )
+        fix = "Leave --offline out, or unset RAG_OFFLINE."
+        raise UsageError("`fetch` needs the network, which is switched off.", fix)
     return HttpClient(
         NetworkRules.beside(shared.settings.arxiv_url),
         on_wait=lambda reason, seconds: on_event(events.Noted(f"{reason} Trying again in {seconds:.0f} s.")),
@@ -229,10 +228,8 @@ def _understood(request: FetchRequest) -> tuple[list[Wanted], list[Search]]:
     searches = [replace(narrow, topic=topic) for topic in topics]
     if not topics and replace(narrow, newest_first=False) != Search():
         if wanted:
-            raise UsageError(
-                "--author, --title, --category, --from and --to narrow a search, and nothing is searched for.",
-                "Add a topic, or leave them out.",
-            )
+            what = "--author, --title, --category, --from and --to narrow a search, and nothing is searched for."
+            raise UsageError(what, "Add a topic, or leave them out.")
         searches = [narrow]
     if not wanted and not searches:
         raise UsageError("Nothing to fetch.", 'Name a topic, an arXiv id, a DOI or a URL: `fetch "graph learning"`.')

@@ -188,10 +188,8 @@ class LibraryGraph:
                 if paths:
                     best = min(paths, key=lambda path: (len(path.relations), -path.score))
                     return tuple(map(graph.label, best.keys)), traversal.steps_of(best.relations, graph, library)
-        raise NothingFound(
-            f"Nothing in the graph connects {first!r} with {second!r}.",
-            f'`python query.py graph "{first}"` shows what is around it.',
-        )
+        fix = f'`python query.py graph "{first}"` shows what is around it.'
+        raise NothingFound(f"Nothing in the graph connects {first!r} with {second!r}.", fix)
 
     def related(self, paper: str, count: int) -> tuple[Paper, list[tuple[Paper, float]]]:
         """(the one paper that `paper` fits, the papers most like it with their cosines, best first).
@@ -203,9 +201,8 @@ class LibraryGraph:
             known = paper_map(library)
         place = next((at for at, one in enumerate(known.papers) if one.paper_id == found.paper_id), None)
         if place is None:
-            raise NothingFound(
-                f"{found.file} has no passages to compare.", f"`python ingest.py show {found.file}` shows more."
-            )
+            fix = f"`python ingest.py show {found.file}` shows more."
+            raise NothingFound(f"{found.file} has no passages to compare.", fix)
         return found, known.related(place, count)
 
     def citations(self, paper: Paper) -> tuple[list[Paper], list[Paper], list[str]]:
@@ -272,9 +269,8 @@ class LibraryGraph:
         with self._library() as library:
             papers = library.papers()
             if not papers:
-                raise NothingFound(
-                    "The library has no papers yet.", "Put PDFs into papers/, then run: python ingest.py"
-                )
+                fix = "Put PDFs into papers/, then run: python ingest.py"
+                raise NothingFound("The library has no papers yet.", fix)
             return map_drawing(library, self._shared.graph_and_vectors()[0], title_of=title_of), papers
 
     @contextmanager

@@ -163,9 +163,8 @@ def pull_models(engine: Engine, on_event: OnEvent, name: str = "") -> bool:
         known = ", ".join(row.name.rpartition("/")[2] for row in models.known_models().values())
         raise UsageError(f"There is no model {name}.", f"Name one of {known}; or another of the hub as OWNER/NAME.")
     if settings.offline:
-        raise UsageError(
-            "`models pull` needs the network, which is switched off.", "Leave --offline out, or unset RAG_OFFLINE."
-        )
+        fix = "Leave --offline out, or unset RAG_OFFLINE."
+        raise UsageError("`models pull` needs the network, which is switched off.", fix)
     is_known = models.known_model(settings.embedding_model) is not None
     wanted = [name] if name else [settings.reranker, *([settings.embedding_model] if is_known else [])]
     missing = [each for each in wanted if models.find_on_this_machine(each) is None]

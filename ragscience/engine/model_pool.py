@@ -209,9 +209,8 @@ class ModelPool:
         except ModelProblem as problem:
             if not is_required:
                 raise
-            raise ModelProblem(
-                f"The reranker llm needs a chat model: {problem.message}", f"{problem.fix} Or use --reranker auto."
-            ) from problem
+            fix = f"{problem.fix} Or use --reranker auto."
+            raise ModelProblem(f"The reranker llm needs a chat model: {problem.message}", fix) from problem
         if choice.model is not None:
             return LLMReranker(wrapped(choice.model), depth=LLM_DEPTH, on_warning=warn)
         why = f"Profile {profile.name if profile else ''} has no LLM to score the passages ({choice.why})"

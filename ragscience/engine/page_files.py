@@ -93,14 +93,11 @@ def check_target(target: Path) -> None:
     """Raise UsageError unless `target` can be a new PDF, or is one that was written here before."""
     check_place(target)
     if target.suffix.lower() != ".pdf":
-        raise UsageError(
-            f"--highlight writes a PDF, and {target.name!r} does not end in .pdf.",
-            f"Call it {target.with_suffix('.pdf').name!r}.",
-        )
+        fix = f"Call it {target.with_suffix('.pdf').name!r}."
+        raise UsageError(f"--highlight writes a PDF, and {target.name!r} does not end in .pdf.", fix)
     if target.exists() and not has_mark(target, MADE_HERE):
-        raise UsageError(
-            f"--highlight {target} would replace a file that is not from --highlight.", "Give a name that is free."
-        )
+        fix = "Give a name that is free."
+        raise UsageError(f"--highlight {target} would replace a file that is not from --highlight.", fix)
 
 
 def write_marked_pages(

@@ -192,9 +192,8 @@ def check_question(text: str) -> str:
     if not stripped:
         raise UsageError("The question is empty.", 'Ask something: python query.py "…"')
     if len(stripped) > LONGEST_QUESTION:
-        raise UsageError(
-            f"The question has {len(stripped):,} characters; {LONGEST_QUESTION:,} are allowed.", "Shorten it."
-        )
+        fix = "Shorten it."
+        raise UsageError(f"The question has {len(stripped):,} characters; {LONGEST_QUESTION:,} are allowed.", fix)
     if "\x00" in stripped or any("\ud800" <= char <= "\udfff" for char in stripped):
         raise UsageError("The question is not text (it has NUL or undecodable bytes).", "Give it as UTF-8.")
     return stripped

@@ -86,10 +86,8 @@ def as_listed(questions: Iterable[KnownQuestion], listed: Mapping[str, str]) -> 
         ends = PurePath(file).parts
         meant = [short for path, short in listed.items() if PurePath(path).parts[-len(ends) :] == ends]
         if len(meant) > 1:
-            raise UsageError(
-                f"{file}, in question {question}, is the name of {len(meant)} papers: {', '.join(sorted(meant))}.",
-                "Write one of these.",
-            )
+            what = f"{file}, in question {question}, is the name of {len(meant)} papers: {', '.join(sorted(meant))}."
+            raise UsageError(what, "Write one of these.")
         return meant[0] if meant else file
 
     def called(question: KnownQuestion) -> KnownQuestion:

@@ -99,9 +99,8 @@ def connect_for_reading(home: Home) -> sqlite3.Connection | None:
         how = f"is {state}, and {home.ledger.name} names {len(listed)} papers"
         raise LibraryDamaged(f"{path} {how}: the library was lost.", READ_ALL_AGAIN)
     if listed is None and home.ledger.exists():
-        raise LibraryDamaged(
-            f"{path} is {state}, and {home.ledger.name} damaged: the library was lost.", READ_ALL_AGAIN
-        )
+        what = f"{path} is {state}, and {home.ledger.name} damaged: the library was lost."
+        raise LibraryDamaged(what, READ_ALL_AGAIN)
     return None
 
 
@@ -122,19 +121,14 @@ def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
     """False for a database without tables, as a killed first run may leave."""
     version = atomic_files.is_ours(connection, _APPLICATION_ID)
     if version is None:
-        raise RagScienceError(
-            f"{path} is a database of something else.", "Move it away, or use another folder with --home."
-        )
+        fix = "Move it away, or use another folder with --home."
+        raise RagScienceError(f"{path} is a database of something else.", fix)
     if version > SCHEMA_VERSION:
-        raise LibraryUnavailable(
-            f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION}).",
-            "Update RAG Science, or use another folder with --home.",
-        )
+        what = f"{path} was written by a newer version (schema {version}; this one knows {SCHEMA_VERSION})."
+        raise LibraryUnavailable(what, "Update RAG Science, or use another folder with --home.")
     if 0 < version < SCHEMA_VERSION:
-        raise OldLibrary(
-            f"{path} was written by an older version of RAG Science.",
-            "`python ingest.py rebuild` reads your papers again; the old library is kept next to the new one.",
-        )
+        fix = "`python ingest.py rebuild` reads your papers again; the old library is kept next to the new one."
+        raise OldLibrary(f"{path} was written by an older version of RAG Science.", fix)
     return version > 0
 
 

@@ -120,7 +120,5 @@ class Dense(DenseSearch):
 def require_dimension(state: State, vector: Matrix) -> None:
     """Raise LibraryUnavailable unless the vector has the dimension of the library's."""
     if vector.shape != (state.dimension,):
-        raise LibraryUnavailable(
-            f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}.",
-            "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.",
-        )
+        what = f"The library's vectors have {state.dimension} dimensions, the question's {vector.shape[-1]}."
+        raise LibraryUnavailable(what, "Use the embedder that made it, or run `python ingest.py rebuild --embeddings`.")

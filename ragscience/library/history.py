@@ -159,9 +159,8 @@ class History(Closing):
             conversation = self.numbered(key)
         found = conversation or (self.answer(key) if key else None)
         if found is None:
-            raise NothingFound(
-                f"The history has no conversation or answer {key!r}.", "`python query.py history list` shows them."
-            )
+            fix = "`python query.py history list` shows them."
+            raise NothingFound(f"The history has no conversation or answer {key!r}.", fix)
         return found
 
     def search(self, text: str, limit: int) -> list[KeptAnswer]:
@@ -256,9 +255,8 @@ class History(Closing):
         )
         ids = [str(row[0]) for row in rows]
         if len(ids) > 1 and text not in ids:
-            raise UsageError(
-                f"Several answers begin with {start}: {', '.join(ids[:SHOWN_MATCHES])}.", "Give more of the id."
-            )
+            fix = "Give more of the id."
+            raise UsageError(f"Several answers begin with {start}: {', '.join(ids[:SHOWN_MATCHES])}.", fix)
         return text if text in ids else next(iter(ids), None)
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:

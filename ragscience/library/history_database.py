@@ -90,9 +90,8 @@ def check_name(name: str) -> str:
     """A conversation's name as stored. Raises UsageError for one that is empty, too long, a number, or not text."""
     stripped = " ".join(name.split())
     if not stripped or len(stripped) > MAX_NAME_CHARS or not stripped.isprintable():
-        raise UsageError(
-            f"{name!r} is no name for a conversation.", f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
-        )
+        fix = f"Give 1 to {MAX_NAME_CHARS} characters: --chat thesis"
+        raise UsageError(f"{name!r} is no name for a conversation.", fix)
     if stripped.isdecimal():
         raise UsageError(f"The name {stripped} looks like a conversation's number.", "Add a letter.")
     return stripped
@@ -175,10 +174,8 @@ def history_errors(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:  # as in database_errors
         raise HistoryDamaged(f"The history {path} is damaged: its schema is not text.", _MOVE) from error
     except OSError as error:
-        raise DiskProblem(
-            f"The history {path} cannot be used: {error.strerror or error}.",
-            "Check the permissions and the disk, or ask with --no-history.",
-        ) from error
+        fix = "Check the permissions and the disk, or ask with --no-history."
+        raise DiskProblem(f"The history {path} cannot be used: {error.strerror or error}.", fix) from error
 
 
 # The audit record of an answer: enough to see where it came from. A passage is named by the MD5 of its file and its

@@ -135,9 +135,8 @@ def _written(value: int | str | bytes) -> str:
 
 def changed_meanwhile() -> errors.LibraryBusy:
     """The error for a change that another writer came before."""
-    return errors.LibraryBusy(
-        "Another process changed the library meanwhile, so this change was not made.", "Run the command again."
-    )
+    fix = "Run the command again."
+    return errors.LibraryBusy("Another process changed the library meanwhile, so this change was not made.", fix)
 
 
 def _is_of_lance(error: BaseException) -> bool:
@@ -172,10 +171,8 @@ def _explained(uri: str, error: BaseException) -> RagScienceError:
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     line = _SOURCE_LINE.sub("", line)[:300].rstrip(".")
     if any(word in text for word in _OUT_OF_REACH) and "not found" not in text:
-        return errors.LibraryUnavailable(
-            f"The library at {uri} is out of reach: {line}.",
-            "Is its server reachable, and have you the right to read and write there? Then run the command again.",
-        )
+        fix = "Is its server reachable, and have you the right to read and write there? Then run the command again."
+        return errors.LibraryUnavailable(f"The library at {uri} is out of reach: {line}.", fix)
     said = f"The library at {uri} could not be read or written: {line}."
     if any(f"(os error {number})" in text for number in _OF_THE_DISK) or getattr(error, "errno", 0) in _OF_THE_DISK:
         return errors.DiskProblem(said, "Is the disk full or failing, or have you no right to read and write there?")

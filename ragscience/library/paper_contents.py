@@ -183,10 +183,8 @@ class NewPaper:
 
 def already_there(path: str) -> RagScienceError:
     """The error for a paper whose path or MD5 another one has."""
-    return RagScienceError(
-        f"The library has {path} already: the same file, or the same bytes.",
-        "`python ingest.py sync` updates the library.",
-    )
+    fix = "`python ingest.py sync` updates the library."
+    return RagScienceError(f"The library has {path} already: the same file, or the same bytes.", fix)
 
 
 def row_of(new: NewPaper, paper_id: int, first: int, root: str) -> PaperRow:

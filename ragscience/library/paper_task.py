@@ -124,10 +124,8 @@ def embed_paper(options: TaskOptions, job: PaperJob, pdf: Path | bytes) -> Embed
     """
     ours = options.made_by
     if ours != job.made_by:
-        return RagScienceError(
-            f"A worker reads by {ours}, this process by {job.made_by}.",
-            "Install the same version of RAG Science and of its requirements on every node.",
-        )
+        fix = "Install the same version of RAG Science and of its requirements on every node."
+        return RagScienceError(f"A worker reads by {ours}, this process by {job.made_by}.", fix)
     try:
         with tempfile.TemporaryDirectory(prefix="ragscience-") as folder:
             path = pdf if isinstance(pdf, Path) else Path(folder) / job.path.name

@@ -231,9 +231,8 @@ class RayWorkers(PaperWorkers):
         self._ray = _connected(address)
         if not self.workers:
             self._end()
-            raise RagScienceError(
-                f"The Ray cluster at {address} has no worker.", f"`ray start --address={address}` on a machine adds it."
-            )
+            fix = f"`ray start --address={address}` on a machine adds it."
+            raise RagScienceError(f"The Ray cluster at {address} has no worker.", fix)
         self._embed = self._ray.remote(num_cpus=1, max_retries=_RUNS_AGAIN)(embed_paper)
 
     @property
@@ -243,10 +242,8 @@ class RayWorkers(PaperWorkers):
         if count:
             self._had_workers = now
         elif now - self._had_workers > _WITHOUT_WORKERS_SECONDS:
-            raise RagScienceError(
-                f"The Ray cluster at {self._address} has lost its last worker.",
-                "What is stored stays; the same command continues with the rest when the cluster has nodes again.",
-            )
+            fix = "What is stored stays; the same command continues with the rest when the cluster has nodes again."
+            raise RagScienceError(f"The Ray cluster at {self._address} has lost its last worker.", fix)
         return count
 
     def _end(self) -> None:

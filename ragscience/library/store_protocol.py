@@ -299,10 +299,8 @@ def require_identity(library: Store, embedder: EmbedderIdentity, chunker: str | 
     if chunker and about.chunker and chunker != about.chunker:
         parts = about.chunker.split("; "), chunker.split("; ")
         was, now = ("; ".join(part for part in one if part not in parts[0] or part not in parts[1]) for one in parts)
-        raise LibraryUnavailable(
-            f"The library's papers were read or cut with {was}, not {now}.",
-            "`python ingest.py rebuild` reads all of them again; or restore chunk_size and chunk_overlap.",
-        )
+        fix = "`python ingest.py rebuild` reads all of them again; or restore chunk_size and chunk_overlap."
+        raise LibraryUnavailable(f"The library's papers were read or cut with {was}, not {now}.", fix)
 
 
 def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) -> LibraryUnavailable:
@@ -310,10 +308,8 @@ def _other_embedder(present: EmbedderIdentity | None, wanted: EmbedderIdentity) 
         f"{one.provider} {one.model} ({one.digest[:12]}, {one.dimension} dimensions)" if one else "nothing"
         for one in (present, wanted)
     )
-    return LibraryUnavailable(
-        f"The library's vectors were made by {called}, not {asked}.",
-        "`python ingest.py rebuild --embeddings` rebuilds them; or restore the embedder setting.",
-    )
+    fix = "`python ingest.py rebuild --embeddings` rebuilds them; or restore the embedder setting."
+    return LibraryUnavailable(f"The library's vectors were made by {called}, not {asked}.", fix)
 
 
 def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Scores:

@@ -32,9 +32,8 @@ def check_vectors(vectors: Matrix, count: int, dimension: int) -> None:
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     worst = float(np.abs(norms - 1).max(initial=0))
     if not worst <= _NORM_TOLERANCE:  # nor where it is no number
-        raise RagScienceError(
-            f"The embedder gave vectors that are not of length 1 (off by {worst:.3g}).", "Check the embedding model."
-        )
+        fix = "Check the embedding model."
+        raise RagScienceError(f"The embedder gave vectors that are not of length 1 (off by {worst:.3g}).", fix)
 
 
 class _Table:

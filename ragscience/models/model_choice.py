@@ -109,10 +109,8 @@ def _named_embedder(
                 f"Set RAG_EMBED_URL, as http://127.0.0.1:8081/v1, or give the library another embedder: `{REBUILD}`.",
             )
         if required is not None and not server.status.running:
-            raise ModelProblem(
-                f"This library was made with {server.called}'s {required.model}, and {server.status.why}.",
-                f"{server.remedy} Or give the library another embedder: `{REBUILD}`.",
-            )
+            what = f"This library was made with {server.called}'s {required.model}, and {server.status.why}."
+            raise ModelProblem(what, f"{server.remedy} Or give the library another embedder: `{REBUILD}`.")
         full = server.require(model, is_set=sources.model_is_set and required is None)
         digest = server.status.models[full]
         return ModelChoice(ServedEmbedder(server, full, digest=digest, required=required), why, where=server.shown)
@@ -134,10 +132,8 @@ def _required_embedder(
     is_other = setting != required.provider or (setting != "embedded" and model not in named)
     if setting != "auto" and is_other:
         asked = setting if setting != required.provider else f"{setting}'s {model}"
-        raise LibraryUnavailable(
-            f"This library was made with {required.provider}'s {required.model}, and the settings ask for {asked}.",
-            f"Rebuild the vectors with `{REBUILD}`, or set RAG_EMBEDDER=auto.",
-        )
+        what = f"This library was made with {required.provider}'s {required.model}, and the settings ask for {asked}."
+        raise LibraryUnavailable(what, f"Rebuild the vectors with `{REBUILD}`, or set RAG_EMBEDDER=auto.")
     choice = _named_embedder(required.provider, required.model, sources, "the library was made with it", required)
     found = choice.model.identity
     if found != required:

@@ -122,15 +122,12 @@ def pull_model(name: str) -> Path:
             name, cache_dir=hub_cache(), endpoint=endpoint, allow_patterns=["*.json", "*model.safetensors"]
         )
     except LocalEntryNotFoundError as error:
-        raise ModelProblem(
-            f"{name} could not be fetched: {shown_address(endpoint)} cannot be reached.",
-            "Check the network, or copy the model's folder here and name it in RAG_RERANKER or RAG_EMBEDDING_MODEL.",
-        ) from error
+        fix = "Check the network, or copy the model's folder here and name it in RAG_RERANKER or RAG_EMBEDDING_MODEL."
+        raise ModelProblem(f"{name} could not be fetched: {shown_address(endpoint)} cannot be reached.", fix) from error
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         why = (str(error).splitlines() or [type(error).__name__])[0][:300].rstrip(".")
-        raise ModelProblem(
-            f"{name} could not be fetched: {why}.", "Check the name, and the disk; try again."
-        ) from error
+        fix = "Check the name, and the disk; try again."
+        raise ModelProblem(f"{name} could not be fetched: {why}.", fix) from error
     folder = find_on_this_machine(name)
     if folder is None:
         raise ModelProblem(f"{name} has no model.safetensors at {shown_address(endpoint)}.", "Name another model.")

@@ -71,10 +71,8 @@ async def build_graph(body: BuildGraphBody, request: Request) -> Response:
     """Fetch papers on a topic, read them, and give the graph of them; a client that leaves ends it."""
     state, cancel = state_of(request), Flag()
     if body.source == "arxiv" and state.engine.settings.offline:
-        raise UsageError(
-            "The server is offline: papers cannot be fetched from arXiv.",
-            'Start it without --offline, or send "source": "library" to use the papers that are there.',
-        )
+        fix = 'Start it without --offline, or send "source": "library" to use the papers that are there.'
+        raise UsageError("The server is offline: papers cannot be fetched from arXiv.", fix)
     job = Job(f"graph of {body.topic[:60]}", total=body.max_results)
 
     def work(hear: OnEvent) -> dict[str, Any]:

@@ -135,9 +135,8 @@ def run_server(engine: Engine, options: ServerOptions, on_listening: Callable[[s
         listener.bind((options.host, options.port))
     except OSError as error:
         listener.close()
-        raise UsageError(
-            f"{options.host}:{options.port} cannot be listened on: {error.strerror}.", "Give another --port."
-        ) from error
+        fix = "Give another --port."
+        raise UsageError(f"{options.host}:{options.port} cannot be listened on: {error.strerror}.", fix) from error
     with listener:
         port = listener.getsockname()[1]
         app = make_app(engine, replace(options, port=port))

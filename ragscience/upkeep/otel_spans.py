@@ -157,10 +157,8 @@ def _check_local(name: str, environment: Mapping[str, str]) -> None:
     url = endpoint if "//" in endpoint else f"//{endpoint}"
     if name != "console" and not (name == "otlp" and is_loopback(url)):
         where = f" to {urlsplit(url).hostname}" if name == "otlp" else ""
-        raise UsageError(
-            f"OTEL_TRACES_EXPORTER={name} would send spans{where}, and the network is switched off.",
-            "Unset OTEL_TRACES_EXPORTER, or leave --offline out.",
-        )
+        fix = "Unset OTEL_TRACES_EXPORTER, or leave --offline out."
+        raise UsageError(f"OTEL_TRACES_EXPORTER={name} would send spans{where}, and the network is switched off.", fix)
 
 
 class SpanSender:
@@ -216,7 +214,5 @@ class SpanSender:
         sending.start()
         sending.join(FLUSH_SECONDS)
         if sending.is_alive():
-            raise RagScienceError(
-                f"The collector did not take the spans within {FLUSH_SECONDS:g} s.",
-                "Check that it runs at OTEL_EXPORTER_OTLP_ENDPOINT.",
-            )
+            fix = "Check that it runs at OTEL_EXPORTER_OTLP_ENDPOINT."
+            raise RagScienceError(f"The collector did not take the spans within {FLUSH_SECONDS:g} s.", fix)

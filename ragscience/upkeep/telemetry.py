@@ -208,9 +208,8 @@ class LogFile:
         try:
             self._append(b"")
         except OSError as error:
-            raise UsageError(
-                f"The log {path} cannot be written: {error.strerror}.", "Use another file for --log (RAG_LOG_FILE)."
-            ) from error
+            fix = "Use another file for --log (RAG_LOG_FILE)."
+            raise UsageError(f"The log {path} cannot be written: {error.strerror}.", fix) from error
 
     def record(self, asked: AskedQuestion) -> None:
         """Append the line of one question. Raises OSError."""
