@@ -176,17 +176,16 @@ def _parse(raw: bytes, number: int) -> Line:
         item = json.loads(line)
         question_id = None if item.get("id") is None else str(item["id"])
         found = from_json(_Line, item)
-        lists: dict[str, Any] = {field: _several(getattr(found, name)) for name, field in LISTS.items()}
+        lists: dict[str, Any] = {
+            field: (given,) if isinstance(given := getattr(found, name), str) else given
+            for name, field in LISTS.items()
+        }
         filters = filters_of(years=None if found.year is None else str(found.year), **lists)
         return question_id, SearchRequest(check_question(found.question), filters, found.history)
     except UsageError as error:
         return question_id, UsageError(f"Line {number}: {error.message}", error.fix)
     except (ValueError, RecursionError) as error:
         return question_id, UsageError(f"Line {number} is no question: {error}.", _SHAPE)
-
-
-def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ class Chat:
 
     def run(self) -> int:
         """Read and answer until the end of input; an exit code."""
-        state, read = self._state, self._reader()
+        state = self._state
+        read = ChatPrompt(state, COMMANDS).read if sys.stdin.isatty() else _read_pipe
         papers = state.engine.library.about.papers
         first = f"{counted(papers, 'paper')}. Type a question, or /help."
         empty = "The library has no papers yet: put PDFs into papers/, leave the chat, and run `python ingest.py`."
@@ -75,11 +76,6 @@ class Chat:
             say("stopped; ask again, or press Ctrl-D to leave.")
         except RagScienceError as error:
             say_error(error)
-
-    def _reader(self) -> Callable[[], str]:
-        if not sys.stdin.isatty():
-            return _read_pipe
-        return ChatPrompt(self._state, COMMANDS).read
 
 
 def _read_pipe() -> str:
@@ -160,7 +156,7 @@ class _ChatCompleter(Completer):
     """Commands, and what may follow each."""
 
     def __init__(self, state: ChatState, commands: Mapping[str, ChatCommand]) -> None:
-        self._state = state
+        self._state, settings = state, state.engine.settings
         self._given: dict[str, Callable[[], Named]] = {
             "": lambda: ((name, each.does) for name, each in commands.items()),
             "/help": lambda: ((name.removeprefix("/"), each.does) for name, each in commands.items()),
@@ -168,7 +164,7 @@ class _ChatCompleter(Completer):
             "/show": self._sources,
             "/open": self._sources,
             "/chat": self._conversations,
-            "/model": self._models,
+            "/model": lambda: ((name, "") for name in (*state.engine.models.chat_models(settings)[0], "quotes")),
             "/profile": lambda: ((each.name, each.about) for each in state.engine.profiles()),
             "/agent": lambda: (("on", ""), ("off", "")),
         }
@@ -195,10 +191,6 @@ class _ChatCompleter(Completer):
     def _papers(self) -> Named:
         for paper in self._state.engine.papers.list():
             yield shlex.quote(paper.file) if " " in paper.file else paper.file, one_line(title_of(paper))
-
-    def _models(self) -> Named:
-        known, _ = self._state.engine.models.chat_models(self._state.engine.settings)
-        return ((name, "") for name in (*known, "quotes"))
 
     def _sources(self) -> Named:
         for source in sources_given(self._state.last_answer()) if self._state.dialogue.turns else ():

@@ -86,16 +86,12 @@ def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
     the end of a line may be missing in the quote.
     """
     spans: list[tuple[int, int]] = []
-    for part in _parts(quote):
+    for part in filter(None, _LEAVES_OUT.split(quote.strip())):
         found = _pattern(part).search(text, spans[-1][1] if spans else 0)
         if found is None:
             return []
         spans.append(found.span())
     return spans
-
-
-def _parts(quote: str) -> list[str]:
-    return [part for part in _LEAVES_OUT.split(quote.strip()) if part]
 
 
 def _pattern(part: str) -> re.Pattern[str]:

@@ -35,7 +35,11 @@ def filters_of(
 
 def _value(text: str, name: str) -> str:
     """One value of a filter, checked."""
-    return _kind(text) if name == "kind" else text if name == "paper" else _filled(text, name)
+    if name in ("kind", "paper"):
+        return _kind(text) if name == "kind" else text
+    if not text.strip():
+        raise UsageError(f"The {name} to keep to is empty.", f"Give a part of its name, or leave --{name} out.")
+    return text.strip()
 
 
 def _kind(text: str) -> str:
@@ -45,12 +49,6 @@ def _kind(text: str) -> str:
         hint = f" Did you mean {near[0]}?" if near else ""
         raise UsageError(f"There is no kind {text!r}.{hint}", f"The kinds are {', '.join(PASSAGE_KINDS)}.")
     return kind
-
-
-def _filled(text: str, name: str) -> str:
-    if not text.strip():
-        raise UsageError(f"The {name} to keep to is empty.", f"Give a part of its name, or leave --{name} out.")
-    return text.strip()
 
 
 def year_range(text: str) -> tuple[int, int]:

@@ -140,9 +140,7 @@ def _make(source: Path, folder: Path, sha256: str, adapter: Path | None) -> None
 
 def available_cores() -> int:
     """Cores available to this process; in a container fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class BertSession:

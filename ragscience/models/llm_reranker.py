@@ -99,14 +99,11 @@ class LLMReranker:
 
 
 def _messages(question: str, passages: Sequence[str]) -> list[tuple[str, str]]:
-    fenced = "\n\n".join(_fenced(number, passage) for number, passage in enumerate(passages, start=1))
+    each = enumerate(map(sanitize, passages), start=1)
+    fenced = "\n\n".join(f"<passage {number}>\n{passage}\n</passage {number}>" for number, passage in each)
     instruction = f"Give each of the {len(passages)} passages a number."
     prompt = f"<question>\n{sanitize(question)}\n</question>\n\n{fenced}\n\n{instruction}"
     return [("system", INSTRUCTIONS), ("user", prompt)]
-
-
-def _fenced(number: int, passage: str) -> str:
-    return f"<passage {number}>\n{sanitize(passage)}\n</passage {number}>"
 
 
 def _schema(passages: int) -> dict[str, Any]:

@@ -278,7 +278,7 @@ map_page_route = APIRouter(include_in_schema=False)
 def summary(request: Request) -> Response:
     """How large the graph is, and which papers it lacks."""
     counts, unread = state_of(request).engine.graph.summary()
-    named = [_named(paper) for paper in unread[:MOST_UNREAD]]
+    named = [select("md5 file title", paper, title=title_of(paper)) for paper in unread[:MOST_UNREAD]]
     more = {"built": counts["passages_read"] > 0, "papers_unread": len(unread), "unread": named}
     return JsonReply({"schema": SCHEMA_VERSION} | counts | more)
 
@@ -318,7 +318,3 @@ def _map_reply(request: Request, reply: Callable[[ServedMap], Response]) -> Resp
     response = reply(drawn)
     response.headers.update({"ETag": f'"{drawn.state}-{__version__}"', "Cache-Control": "private, no-cache"})
     return response
-
-
-def _named(paper: Paper) -> dict[str, Any]:
-    return select("md5 file", paper) | {"title": title_of(paper)}

@@ -92,14 +92,11 @@ class AssistantCall:
         content = types.TextContent(type="text", text=text)
         return types.CallToolResult(content=[content], structured_content=value or None, is_error=is_error)
 
-    def _papers(self, name: str) -> list[Paper]:
-        """The papers that a name means; none without one. Raises NothingFound."""
-        return list(self._engine.papers.find([name])) if name else []
-
     def _filters(self, paper: str, **wanted: str) -> Filters:
         """Those of a paper, and of "sections", "kinds", "collections" and "tags"."""
         given: dict[str, Any] = {name: (value,) for name, value in wanted.items() if value}
-        return Filters(paper_ids=tuple(each.paper_id for each in self._papers(paper)), **given)
+        papers = self._engine.papers.find([paper]) if paper else ()
+        return Filters(paper_ids=tuple(each.paper_id for each in papers), **given)
 
     def search(
         self, query: tools.Query, paper: InPaper = "", section: tools.UnderHeading = "", kind: tools.OfKind = "",
