@@ -132,9 +132,8 @@ def _checked(home: Path, words: dict[str, str]) -> dict[str, Any]:
         default = stored.Settings.model_fields[name].default
         given[name] = _list(name, word) if isinstance(default, tuple) else stored.absolute_path(name, word, Path.cwd())
     there = {name: value for name, value in stored.read_config(home).items() if name not in ("home", *given)}
-    settings = stored.default_settings(
-        home, **{name: stored.absolute_path(name, value, home) for name, value in there.items()}, **given
-    )
+    others = {name: stored.absolute_path(name, value, home) for name, value in there.items()}
+    settings = stored.default_settings(home, **others, **given)
     return {name: _as_kept(getattr(settings, name), given[name]) for name in given}
 
 

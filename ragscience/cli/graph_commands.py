@@ -172,9 +172,8 @@ def related(
         paper, found = engine.graph.related(file, k)
         cites, cited_by, absent = engine.graph.citations(paper)
     if json:
-        rows = [
-            select("file path title cosine", one, title=title_of(one), cosine=round(cosine, 6)) for one, cosine in found
-        ]
+        near = ((one, {"title": title_of(one), "cosine": round(cosine, 6)}) for one, cosine in found)
+        rows = [select("file path title cosine", one, **more) for one, more in near]
         linked: dict[str, Any] = {
             name: [select("file path title", one, title=title_of(one)) for one in papers]
             for name, papers in (("cites", cites), ("cited_by", cited_by))

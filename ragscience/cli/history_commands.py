@@ -148,9 +148,8 @@ def export_notes(
     for path, why in left:
         say(f"left as it is: {path}: {why}")
     if not run.quiet:
-        say(
-            f"{counted(done['made'], 'new note')}, {done['changed']} changed, {done['same']} as they were; in {folder}."
-        )
+        made = counted(done["made"], "new note")
+        say(f"{made}, {done['changed']} changed, {done['same']} as they were; in {folder}.")
     return SOME_FAILED if left else 0
 
 

@@ -160,9 +160,8 @@ def _for_people(error: Exception) -> RagScienceError:
         of_words = "argument" in message or getattr(getattr(error, "param", None), "param_type_name", "") == "argument"
         root = context.find_root() if context and of_words else None
         asks = getattr(root and root.command, "default_command", "") == "ask"
-        return UsageError(
-            f"{message}.", see + (f" `{root.info_name} ask …` always asks a question." if root and asks else "")
-        )
+        see += f" `{root.info_name} ask …` always asks a question." if root and asks else ""
+        return UsageError(f"{message}.", see)
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         what = f"{error.strerror or error}{where}."

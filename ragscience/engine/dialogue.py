@@ -112,9 +112,8 @@ class Dialogue:
             self._unkept.append(replace(kept, audit=audit))
             try:
                 with self._writing() as history:
-                    self._conversation_id = history.add(
-                        self._unkept, conversation_id=self._conversation_id, name=self.name
-                    )
+                    number = self._conversation_id
+                    self._conversation_id = history.add(self._unkept, conversation_id=number, name=self.name)
                     if history.damage:
                         warn(history.damage)
             except RagScienceError as error:

@@ -204,9 +204,8 @@ def html_formulas(
             on_event(events.Progressed(f"[{number}/{len(papers)}] asking arXiv for the HTML of {paper.file}"))
             formulas: tuple[str, ...] = ()
             try:
-                page.write_bytes(
-                    client.get(_html_address(settings.arxiv_url, paper.metadata.arxiv_id), max_bytes=_PAGE)
-                )
+                address = _html_address(settings.arxiv_url, paper.metadata.arxiv_id)
+                page.write_bytes(client.get(address, max_bytes=_PAGE))
                 formulas = formulas_of(read_other(page))
             except SourceError as problem:
                 if problem.reason != "status":

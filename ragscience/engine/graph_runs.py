@@ -179,9 +179,7 @@ class LibraryGraph:
         By stated relations; where none connect them, or `together`, also by names in one sentence. Raises NothingFound.
         """
         with self._graph() as (library, graph):
-            ends = [
-                (start, end) for start in keys_named(graph, first) for end in keys_named(graph, second) if start != end
-            ]
+            ends = [(one, two) for one in keys_named(graph, first) for two in keys_named(graph, second) if one != two]
             for also in (together,) if together else (False, True):
                 found = [traversal.shortest_path(graph, start, end, together=also) for start, end in ends]
                 paths = [path for path in found if path is not None]

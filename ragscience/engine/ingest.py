@@ -165,9 +165,8 @@ class Ingest:
         found = read_zotero(data_folder(data))
         wanted = narrowed(found.attachments, collections, tags)
         if (collections or tags) and not wanted:
-            names = sorted(
-                {name for one in found.attachments for name in (*one.metadata.collections, *one.metadata.tags)}
-            )
+            known = (one.metadata for one in found.attachments)
+            names = sorted({name for one in known for name in (*one.collections, *one.tags)})
             raise NothingFound("No paper in Zotero has that collection or tag.", f"There are {some_of(names, 10)}.")
         with self._shared.writing() as library:
             return RereadRun(library, self._shared, on_event, cancel=cancel).follow_zotero(found, wanted)

@@ -183,9 +183,8 @@ class RereadRun(IngestRun):
             or (paper.metadata.link and paper.paper_id not in moved and ingestion.LOCAL.is_gone(Path(paper.path)))
         ]
         self.take_out(gone, "it is no longer in Zotero")
-        return self._read_described(
-            {path: FileSource("", one.metadata, one.marks) for path, one in there.items()}, plan
-        )
+        said = {path: FileSource("", one.metadata, one.marks) for path, one in there.items()}
+        return self._read_described(said, plan)
 
     def join_bib(self, bib: BibFile, files: Path | None = None) -> IngestResult:
         """Give the papers that the entries are about their keys and fields, and read the PDFs that they name.

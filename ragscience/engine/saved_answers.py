@@ -186,10 +186,8 @@ def _summary(answer: Answer) -> str:
     if _is_quotes(answer):
         sure = f" Confidence: {answer.confidence}." if answer.confidence else ""
         return " ".join([f"Quotes, word for word.{sure}", *map(line_of, answer.missing)])
-    counts = ", ".join(
-        f"{claims.count(verdict)} {verdict} ({mark})" for verdict, mark in MARKS.items() if verdict in claims
-    )
-    return f"Checked: {counts}." if counts else "Checked: nothing in it could be checked."
+    said = [f"{claims.count(one)} {one} ({mark})" for one, mark in MARKS.items() if one in claims]
+    return f"Checked: {', '.join(said) or 'nothing in it could be checked'}."
 
 
 def _is_quotes(answer: Answer) -> bool:

@@ -46,9 +46,8 @@ def disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        what, fix = next(
-            (words for codes, *words in _DISK if error.errno in codes), ("could not be written", "Check the disk.")
-        )
+        usual = ["could not be written", "Check the disk."]
+        what, fix = next((words for codes, *words in _DISK if error.errno in codes), usual)
         raise DiskProblem(f"{path} {what}: {error.strerror or error}.", fix) from error
 
 
@@ -284,9 +283,8 @@ def explained(what: str, error: sqlite3.DatabaseError, damaged: Callable[[str], 
     whole = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     code = sqlite3.SQLITE_CORRUPT if whole == sqlite3.SQLITE_IOERR_SHORT_READ else whole & 0xFF
     # Of a key that is there twice, only damage can be the cause; of a table or column that is not there, too.
-    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(
-        ("no such table", "no such column", "no such fts5 table")
-    )
+    lacks = ("no such table", "no such column", "no such fts5 table")
+    missing = code == sqlite3.SQLITE_ERROR and str(error).startswith(lacks)
     if missing or code in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT}:
         return damaged(f"{what} is damaged: {error}.")
     if code in _OF_THE_DISK:

@@ -75,20 +75,16 @@ class Change:
         paper = row_of(new, place, first, self._root)
         db.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, x'')", paper.key)
         self._write(paper)
-        db.executemany(
-            "INSERT INTO parts VALUES (?, ?, ?)",
-            ((part, place, sealed((part, place), content)) for part, content in parts_of(new).items()),
-        )
+        parts = ((part, place, sealed((part, place), content)) for part, content in parts_of(new).items())
+        db.executemany("INSERT INTO parts VALUES (?, ?, ?)", parts)
         rows = enumerate(passage_rows(new), first)
-        db.executemany(
-            "INSERT INTO chunks VALUES (?, ?)", ((one, sealed(("chunk", one), row.encode())) for one, row in rows)
-        )
+        passages = ((one, sealed(("chunk", one), row.encode())) for one, row in rows)
+        db.executemany("INSERT INTO chunks VALUES (?, ?)", passages)
         hashes = [text_hash(chunk.searched) for chunk in new.chunks]
         self._put_vectors(zip(range(first, first + count), hashes, new.vectors, strict=True))
         self.put_tokens(new.tokens or {})
-        db.executemany(
-            "INSERT OR IGNORE INTO tokens VALUES (?, ?)", ((key, sealed(("token", key), b"")) for key in hashes)
-        )
+        none = ((key, sealed(("token", key), b"")) for key in hashes)
+        db.executemany("INSERT OR IGNORE INTO tokens VALUES (?, ?)", none)
         terms = add_terms(db, ((first + place, chunk.searched) for place, chunk in enumerate(new.chunks)))
         self.note(next_chunk=first + count, terms=self.state.terms + terms)
         self.listing = self.before.listing.changed(self._removed, paper)
@@ -107,9 +103,8 @@ class Change:
                 db.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", paper.span)  # noqa: S608  # ours
             if db.execute("DELETE FROM graph_passages WHERE chunk_id BETWEEN ? AND ?", paper.span).rowcount:
                 self.note(graph_version=self.state.graph_version + 1)
-            db.execute(
-                "DELETE FROM parts WHERE paper_id = ? AND part IN ('contents', 'outline', 'sketch')", (paper.paper_id,)
-            )
+            query = "DELETE FROM parts WHERE part IN ('contents', 'outline', 'sketch') AND paper_id = ?"
+            db.execute(query, (paper.paper_id,))
             self._count(paper, self._row(paper), -1)
             db.execute("DELETE FROM papers WHERE paper_id = ?", (paper.paper_id,))
         return len(self._removed)

@@ -166,9 +166,8 @@ class Keywords:
         with self._intact(at):
             at.db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, keywords, instance)")
             query = "SELECT json_group_array(doc) FROM temp.places WHERE term = ?"
-            found = {
-                term: np.array(json.loads(at.db.execute(query, (term,)).fetchone()[0]), np.int64) for term in set(terms)
-            }
+            listed = {term: at.db.execute(query, (term,)).fetchone()[0] for term in set(terms)}
+            found = {term: np.array(json.loads(one), np.int64) for term, one in listed.items()}
             ids = shared(usable, np.unique(np.concatenate([*found.values()])))
             query = "SELECT id, sz FROM keywords_docsize WHERE id IN (SELECT value FROM json_each(?))"
             lengths = {one: _varint(size) for one, size in at.db.execute(query, (json.dumps(ids.tolist()),))}

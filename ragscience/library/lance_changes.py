@@ -68,9 +68,8 @@ class LanceChange(Change):
         hashes = [text_hash(chunk.searched) for chunk in new.chunks]
         kept: dict[bytes, bytes] = {}
         if count and self.before.state.chunks:
-            kept = dict(
-                self.before.rows("passages", ["text_hash", "tokens"], among("text_hash", dict.fromkeys(hashes)))
-            )
+            where = among("text_hash", dict.fromkeys(hashes))
+            kept = dict(self.before.rows("passages", ["text_hash", "tokens"], where))
         passages = {
             "chunk_id": [*range(first, first + count)],
             "paper_id": [paper.paper_id] * count,

@@ -109,9 +109,8 @@ class SkippedFiles:
     def note_copies(self, copies: Iterable[tuple[FileState, str]]) -> None:
         """Files that have the bytes of another one."""
         for state, other in copies:
-            self._is_told(
-                SkippedFile(str(state.path), "same-bytes", f"It has the same bytes as {other}.", md5=state.md5)
-            )
+            why = f"It has the same bytes as {other}."
+            self._is_told(SkippedFile(str(state.path), "same-bytes", why, md5=state.md5))
 
     def note_others(self, paths: Iterable[Path]) -> None:
         """Documents in formats that are not read here."""

@@ -191,9 +191,8 @@ class Store(Closing):
                 pages = self.contents(paper.paper_id).pages if paper.warnings else ()  # without one, it lacks nothing
                 is_damaged = REPAIRED_FILE in paper.warnings or any(one.warning.startswith(LOST_PAGE) for one in pages)
                 empty = sum(page.start == page.end for page in pages)
-                found.append(
-                    replace(known, shingles=int(hashes[0]), sketch=hashes[1:], is_damaged=is_damaged, empty_pages=empty)
-                )
+                known = replace(known, shingles=int(hashes[0]), sketch=hashes[1:])
+                found.append(replace(known, is_damaged=is_damaged, empty_pages=empty))
         return found
 
     # Contents

@@ -126,9 +126,8 @@ class MiniLM:
         pieces = [encoding.ids[1:-1] for encoding in encodings]
         first, last = encodings[0].ids[0], encodings[0].ids[-1]
         spans = [split_windows(len(ids), WINDOW_TOKENS, WINDOW_OVERLAP) for ids in pieces]
-        rows = [
-            [first, *ids[start:end], last] for ids, windows in zip(pieces, spans, strict=True) for start, end in windows
-        ]
+        both = zip(pieces, spans, strict=True)
+        rows = [[first, *ids[start:end], last] for ids, windows in both for start, end in windows]
         states: list[NDArray[np.float32]] = [np.empty((0, 0), dtype=np.float32)] * len(rows)
         for numbers, output in session.run(rows, light=light):
             for number, hidden in zip(numbers, output, strict=True):

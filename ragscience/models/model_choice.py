@@ -211,9 +211,8 @@ def _llm_of(
         why = f"{server.setting} is set, and the server has it{more}"
     else:
         why = f"Ollama answers and has {full}" if setting == "auto" else "the setting is ollama"
-    return ModelChoice(
-        ServedLLM(server, full, options=options, digest=digest, details=details), why, where=server.shown
-    )
+    llm = ServedLLM(server, full, options=options, digest=digest, details=details)
+    return ModelChoice(llm, why, where=server.shown)
 
 
 def row(part: str, choose: Callable[[], ModelChoice[Embedder | Reranker | ServedLLM | None]]) -> ModelRow:

@@ -118,9 +118,8 @@ def pull_model(name: str) -> Path:
 
     endpoint, name = os.environ.get("HF_ENDPOINT", HUB).rstrip("/"), hub_name(name)
     try:
-        snapshot_download(
-            name, cache_dir=hub_cache(), endpoint=endpoint, allow_patterns=["*.json", "*model.safetensors"]
-        )
+        wanted = ["*.json", "*model.safetensors"]
+        snapshot_download(name, cache_dir=hub_cache(), endpoint=endpoint, allow_patterns=wanted)
     except LocalEntryNotFoundError as error:
         fix = "Check the network, or copy the model's folder here and name it in RAG_RERANKER or RAG_EMBEDDING_MODEL."
         raise ModelProblem(f"{name} could not be fetched: {shown_address(endpoint)} cannot be reached.", fix) from error

@@ -164,10 +164,8 @@ class ServedEmbedder(TaskEmbedder):
             )
         from langchain_ollama import OllamaEmbeddings
 
-        options = self.server.client_options(seconds, seconds, _LONGEST_REPLY)
-        return OllamaEmbeddings(
-            model=self._name, base_url=self.server.url, num_ctx=self._context, client_kwargs=options
-        )
+        how = self.server.client_options(seconds, seconds, _LONGEST_REPLY)
+        return OllamaEmbeddings(model=self._name, base_url=self.server.url, num_ctx=self._context, client_kwargs=how)
 
     @property
     def _context(self) -> int:

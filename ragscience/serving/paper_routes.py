@@ -76,9 +76,8 @@ def file(md5: Md5, request: Request) -> FileResponse:
         sent = BackgroundTask(stack.pop_all().close)  # until then a cached file stays
     # A web page of somebody else's must not run at this address.
     shown = ("application/pdf", "inline") if has_pages(paper.file) else ("application/octet-stream", "attachment")
-    return FileResponse(
-        path, media_type=shown[0], content_disposition_type=shown[1], filename=path.name, background=sent
-    )
+    kind, how = shown
+    return FileResponse(path, media_type=kind, content_disposition_type=how, filename=path.name, background=sent)
 
 
 @paper_routes.get(

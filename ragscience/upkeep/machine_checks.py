@@ -112,9 +112,8 @@ def network(arxiv_url: str, ollama: Ollama, servers: Iterable[OpenAIServer]) -> 
             yield DoctorFinding("network", "ok", f"{name} at {server.shown} answers and has {models}.")
         else:
             why = f"{status.why[:1].upper()}{status.why[1:]}."
-            yield DoctorFinding(
-                "network", *(("info", why, _NO_OLLAMA) if is_ollama else ("warning", why, server.remedy))
-            )
+            severity: Severity = "info" if is_ollama else "warning"
+            yield DoctorFinding("network", severity, why, _NO_OLLAMA if is_ollama else server.remedy)
 
 
 def _arxiv(url: str) -> DoctorFinding:

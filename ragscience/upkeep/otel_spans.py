@@ -67,9 +67,8 @@ def span_tree(asked: AskedQuestion, *, with_questions: bool) -> tuple[SpanRecord
         # The candidate that began last before the stage; the whole question without one.
         begun = [number for number in known if spans[number].started <= stage.started + _SLACK_SECONDS]
         parent = max(begun, key=lambda number: spans[number].started, default=0)
-        spans.append(
-            SpanRecord(stage.name, stage.started, stage.ms, parent, _stage_attributes(stage, asked, with_questions))
-        )
+        about = _stage_attributes(stage, asked, with_questions)
+        spans.append(SpanRecord(stage.name, stage.started, stage.ms, parent, about))
     last = max((span.started - spans[0].started) * 1000 + span.ms for span in spans)
     return (replace(spans[0], ms=last), *spans[1:])
 

@@ -106,9 +106,8 @@ class AskedQuestion:
 
 def of_answer(answer: Answer) -> AskedQuestion:
     """What is recorded of an answer; one by the agent has the steps of its trace."""
-    return AskedQuestion(
-        "agent" if answer.trace else "ask", replace(answer, trace_id=answer.trace_id or uuid.uuid4().hex)
-    )
+    answer = replace(answer, trace_id=answer.trace_id or uuid.uuid4().hex)
+    return AskedQuestion("agent" if answer.trace else "ask", answer)
 
 
 def of_search(found: Found, models: Mapping[str, str | None]) -> AskedQuestion:
