@@ -78,11 +78,8 @@ def quotes_below(answer: Answer, out: Console, *, every: bool = False, cite: Cit
 def _in_the_papers(answer: Answer) -> str:
     """What goes between a model's words and the quotes: which value of the best quote the words do not have, if one."""
     key = next((block.key for block in leading_of(answer.blocks)), "")
-    return (
-        f"In the papers, which say “{flat(key)}” and not the above:"
-        if key and key not in answer.text
-        else "In the papers:"
-    )
+    says = f", which say “{flat(key)}” and not the above" if key and key not in answer.text else ""
+    return f"In the papers{says}:"
 
 
 def _blocks(answer: Answer, out: Console, *, every: bool, cite: Cite | None) -> None:
@@ -189,11 +186,8 @@ def _table(table: printable.CellTable, block: Block, answer: Answer, out: Consol
     gone = [table.header[column] for column in range(len(least)) if column not in columns]
     if gone:
         names = ", ".join(filter(None, gone))
-        put(
-            out,
-            f"{counted(len(gone), 'column')} left out, too wide for this terminal: {names}".rstrip(": "),
-            style="dim",
-        )
+        wide = f"{counted(len(gone), 'column')} left out, too wide for this terminal: {names}"
+        put(out, wide.rstrip(": "), style="dim")
 
 
 def _rows_of(block: Block, answer: Answer, table: printable.CellTable) -> list[int]:

@@ -128,11 +128,8 @@ class App(typer.Typer):
         self, name: str | None = None, *, panel: str = "", example: str = "", **more: Any
     ) -> Callable[..., Any]:
         """Register a command, under a heading of the help, with an example under its help."""
-        more |= {
-            "cls": NamedCommand,
-            "rich_help_panel": panel or None,
-            "epilog": f"Example: {example}" if example else None,
-        }
+        epilog = f"Example: {example}" if example else None
+        more |= {"cls": NamedCommand, "rich_help_panel": panel or None, "epilog": epilog}
         register = super().command(name, **more)
 
         def taken(command: Callable[..., int | None]) -> Callable[..., int | None]:

@@ -45,12 +45,8 @@ def search(
     timings = Timings()
     with timed(timings, "search_ms"):
         found = _recorded(run, "search", lambda: search_readings(run, request.filters))
-    found = replace(
-        found,
-        timings_ms={**found.timings_ms, **timings},
-        stages=(*found.stages, *timings.stages),
-        warnings=_once(found.warnings, run.all_warnings()),
-    )
+    found = replace(found, timings_ms={**found.timings_ms, **timings}, stages=(*found.stages, *timings.stages))
+    found = replace(found, warnings=_once(found.warnings, run.all_warnings()))
     if shared.telemetry.sinks:
         shared.telemetry.record(of_search(found, run.models_of_search))
     return found
@@ -199,12 +195,9 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
     def find(text: str) -> Found:
         return routed if routed is not None else _searched(run, request, text)
 
-    given = answer(
-        AnswerRequest(run.spelled, request.history, request.strict),
-        run.answer_context,
-        search=_with_second_look(run, request, find) if _is_corrective(run, request) else find,
-        on_token=run.on_token,
-    )
+    asked = AnswerRequest(run.spelled, request.history, request.strict)
+    search = _with_second_look(run, request, find) if _is_corrective(run, request) else find
+    given = answer(asked, run.answer_context, search=search, on_token=run.on_token)
     if given.confidence == "high" and "foreign" in given.found.signals:  # half of the question was not understood
         given = replace(given, confidence="medium")
     return placed(given, run.library)

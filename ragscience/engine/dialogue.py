@@ -158,11 +158,8 @@ class Dialogue:
 
 def _cited_passages(answer: Answer) -> tuple[int, ...]:
     """Ids of the passages that hold what is cited, in the order of their rank."""
-    return tuple(
-        hit.chunk.chunk_id
-        for hit in answer.found.hits
-        if any(holds(hit.chunk, citation) for citation in answer.citations)
-    )
+    chunks = [hit.chunk for hit in answer.found.hits]
+    return tuple(one.chunk_id for one in chunks if any(holds(one, cited) for cited in answer.citations))
 
 
 def record_for(run: QuestionRun, answer: Answer, request: AskRequest, *, at: str) -> dict[str, Any]:

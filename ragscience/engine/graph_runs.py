@@ -227,11 +227,8 @@ class LibraryGraph:
         named = [one for one in graph.entities() if not chunks.isdisjoint(one.chunk_ids)]
         entities = sorted(named, key=lambda one: (-one.mentions, one.key))[:MOST_NAMED]
         kept = {one.key for one in entities}
-        stated = [
-            one
-            for one in graph.relations()
-            if {one.source, one.target} <= kept and one.relation != CO_OCCURS and not chunks.isdisjoint(one.chunk_ids)
-        ]
+        inside = (one for one in graph.relations() if {one.source, one.target} <= kept and one.relation != CO_OCCURS)
+        stated = [one for one in inside if not chunks.isdisjoint(one.chunk_ids)]
         stated.sort(key=lambda one: (-one.confidence, one.source, one.target, one.relation))
         return [(placed[one], placed[other], cosine) for one, other, cosine in near], entities, stated[:MOST_STATED]
 

@@ -136,11 +136,9 @@ class Ingest:
         client = client_of(self._shared, on_event)
         with self._shared.writing() as library:
             asked = () if papers else library.noted(ASKED)
-            wanted = [
-                paper
-                for paper in (find_papers(library, papers) if papers else library.papers())
-                if paper.metadata.arxiv_id and has_pages(paper.file) and paper.md5 not in asked
-            ]
+            meant = find_papers(library, papers) if papers else library.papers()
+            known = [paper for paper in meant if paper.metadata.arxiv_id and has_pages(paper.file)]
+            wanted = [paper for paper in known if paper.md5 not in asked]
             if papers and not wanted:
                 raise NothingFound("That is no PDF with an arXiv id.", "`python ingest.py show PAPER` says its id.")
             run = RereadRun(library, self._shared, on_event, cancel=cancel)

@@ -222,13 +222,9 @@ class IngestRun:
         self._skips.note_copies(plan.copies)
         for failure in plan.failures:
             self._on_event(PaperFailed(failure.path, failure.problem))
-        result = IngestResult(
-            failures=plan.failures,
-            still_skipped=self._skips.again,
-            known=len(plan.unchanged) + len(plan.copies) + len(plan.moved),
-            papers=self.library.about.papers,
-            passages=self.library.about.chunks,
-        )
+        known, about = len(plan.unchanged) + len(plan.copies) + len(plan.moved), self.library.about
+        result = IngestResult(failures=plan.failures, still_skipped=self._skips.again, known=known)
+        result = replace(result, papers=about.papers, passages=about.chunks)
         if pipeline is None:
             return result
         ids = {paper.paper_id for paper in (*pipeline.added, *pipeline.updated)}
@@ -242,13 +238,8 @@ class IngestRun:
         if len(one_each) > _MOST_DUPLICATES:
             more = counted(len(one_each) - _MOST_DUPLICATES, "more paper")
             self._on_event(Noted(f"{more} may be there twice: `python ingest.py duplicates` lists them."))
-        return replace(
-            result,
-            added=tuple(pipeline.added),
-            updated=tuple(pipeline.updated),
-            failures=(*plan.failures, *pipeline.failures),
-            duplicates=tuple(pairs),
-        )
+        result = replace(result, added=tuple(pipeline.added), updated=tuple(pipeline.updated), duplicates=tuple(pairs))
+        return replace(result, failures=(*plan.failures, *pipeline.failures))
 
     @cached_property
     def _ocr_language(self) -> str:

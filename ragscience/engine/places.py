@@ -158,12 +158,8 @@ def holds(chunk: StoredChunk, citation: Citation) -> bool:
 def section_of(answer: Answer, source: Source) -> str:
     """The headings above a source's quotes, two at most; empty if no passage with them has one."""
     chunks = [hit.chunk for hit in answer.found.hits if hit.chunk.section]
-    holding = [
-        chunk
-        for quote in source.citations
-        for chunk in chunks
-        if holds(chunk, quote) and (quote.end or quote.quote in chunk.text)
-    ]
+    pairs = ((chunk, quote) for quote in source.citations for chunk in chunks if holds(chunk, quote))
+    holding = [chunk for chunk, quote in pairs if quote.end or quote.quote in chunk.text]
     names = list(dict.fromkeys(chunk.section.rpartition(_SEPARATOR)[2] for chunk in holding))
     return ", ".join(names[:_MOST_SECTIONS]) + (", …" if len(names) > _MOST_SECTIONS else "")
 

@@ -221,13 +221,8 @@ def conversation_output(conversation: Conversation) -> dict[str, Any]:
 
 def turns_output(conversation: Conversation, turns: Iterable[KeptAnswer]) -> dict[str, Any]:
     """What `history show --json` prints."""
-    return select(
-        "schema conversation turns",
-        conversation=conversation_output(conversation),
-        turns=[
-            answer_output(kept.answer, conversation=kept.conversation_id, created_at=kept.created_at) for kept in turns
-        ],
-    )
+    given = [answer_output(one.answer, conversation=one.conversation_id, created_at=one.created_at) for one in turns]
+    return select("schema conversation turns", conversation=conversation_output(conversation), turns=given)
 
 
 def outline_output(outline: Any) -> dict[str, Any]:

@@ -238,13 +238,8 @@ class QuestionRun:
             return None
         from ragscience.graph.graph_search import GraphSearch
 
-        return GraphSearch(
-            graph,
-            embedder=self.embedder,
-            passages=self.library.about.chunks,
-            types=settings.graph_entity_types,
-            triples=triples,
-        )
+        passages, types = self.library.about.chunks, settings.graph_entity_types
+        return GraphSearch(graph, embedder=self.embedder, passages=passages, types=types, triples=triples)
 
 
 _PASSAGE = re.compile(r"<passage \d")

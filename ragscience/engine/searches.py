@@ -66,13 +66,8 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     papers = _allowed(library.papers(), filters)
 
     def find(query: str, own: Filters) -> Found:
-        within = replace(
-            filters,
-            paper_ids=own.paper_ids or filters.paper_ids,
-            kinds=own.kinds or filters.kinds,
-            sections=own.sections or filters.sections,
-        )
-        return searched(run, query, within, profile=profile)
+        given = {name: value for name in ("paper_ids", "kinds", "sections") if (value := getattr(own, name))}
+        return searched(run, query, replace(filters, **given), profile=profile)
 
     def search(query: str, files: tuple[str, ...]) -> Found:
         return find(query, Filters(paper_ids=tuple(paper.paper_id for paper in papers if paper.file in files)))

@@ -190,13 +190,8 @@ def connect(path: Path, options: str, busy_seconds: float) -> sqlite3.Connection
 
     Damaged text comes as other text, which its checksum tells, and not as an error of the whole query.
     """
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{options}",
-        uri=True,
-        timeout=busy_seconds,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    how: dict[str, Any] = {"timeout": busy_seconds, "isolation_level": None, "check_same_thread": False}
+    connection: sqlite3.Connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, **how)
     connection.text_factory = lambda text: str(text, "utf-8", "replace")
     return connection
 

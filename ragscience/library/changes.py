@@ -48,11 +48,8 @@ class Change:
 
     def _count(self, paper: PaperRow, row: bytes, sign: int) -> None:
         """Count a paper in, or out with a sign of -1."""
-        self.note(
-            papers=self.state.papers + sign,
-            chunks=self.state.chunks + sign * paper.chunks,
-            papers_sum=self.state.papers_sum + sign * sealed_rows.checksum_of(row),
-        )
+        self.note(papers=self.state.papers + sign, chunks=self.state.chunks + sign * paper.chunks)
+        self.note(papers_sum=self.state.papers_sum + sign * sealed_rows.checksum_of(row))
 
     def _write(self, paper: PaperRow) -> None:
         """Write the columns of a paper that depend on each other."""

@@ -283,12 +283,8 @@ def read_sidecar(path: Path, state: State) -> tuple[DenseIndexInfo, Ids, dict[st
 
 def _made_from(state: State) -> dict[str, object]:
     """What must match for the index to be used; its version may be older, because its ids are compared."""
-    return {
-        "format": _FORMAT,
-        "library": state.library_id,
-        "vectors_epoch": state.vectors_epoch,
-        "dimension": state.dimension,
-    }
+    library = {"library": state.library_id, "vectors_epoch": state.vectors_epoch, "dimension": state.dimension}
+    return {"format": _FORMAT, **library}
 
 
 def _faiss() -> Any:

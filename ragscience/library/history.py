@@ -248,11 +248,8 @@ class History(Closing):
 
     def _meant(self, table: str, start: str) -> str | None:
         text = storable(start)
-        rows = self._rows(
-            f"SELECT answer_id FROM {table} WHERE substr(answer_id, 1, ?) = ? ORDER BY answer_id",  # noqa: S608 - ours
-            len(text),
-            text,
-        )
+        query = f"SELECT answer_id FROM {table} WHERE substr(answer_id, 1, ?) = ? ORDER BY answer_id"  # noqa: S608 - ours
+        rows = self._rows(query, len(text), text)
         ids = [str(row[0]) for row in rows]
         if len(ids) > 1 and text not in ids:
             fix = "Give more of the id."

@@ -81,13 +81,8 @@ class LanceChange(Change):
         self.add_passages(passages, new.vectors, new.tokens or {})
         values = dict(zip(_OF_PAPER, (*paper.key, paper.content), strict=True)) | parts_of(new)
         self.add("papers", {name: [value] for name, value in values.items()})
-        self.note(
-            next_paper=paper.paper_id + 1,
-            next_chunk=first + count,
-            papers=state.papers + 1,
-            chunks=state.chunks + count,
-            terms=state.terms + sum(map(len, terms)),
-        )
+        self.note(next_paper=paper.paper_id + 1, next_chunk=first + count, papers=state.papers + 1)
+        self.note(chunks=state.chunks + count, terms=state.terms + sum(map(len, terms)))
         return paper.paper_id
 
     def add_passages(self, columns: Mapping[str, Any], vectors: Any, tokens: Mapping[bytes, Codes]) -> None:
@@ -112,12 +107,8 @@ class LanceChange(Change):
             self.delete(role, where)
         if is_read:
             self.delete("graph", spans)
-        self.note(
-            papers=state.papers - len(rows),
-            chunks=state.chunks - sum(row.chunks for row in rows),
-            terms=state.terms - terms,
-            graph_version=state.graph_version + is_read,
-        )
+        self.note(papers=state.papers - len(rows), chunks=state.chunks - sum(row.chunks for row in rows))
+        self.note(terms=state.terms - terms, graph_version=state.graph_version + is_read)
         return len(rows)
 
     def rename(self, rows: Sequence[PaperRow]) -> None:

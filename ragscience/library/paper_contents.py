@@ -214,12 +214,8 @@ def _reference_lists(first: int, chunks: Sequence[Chunk]) -> Iterator[tuple[int,
 def parts_of(new: NewPaper) -> dict[str, bytes]:
     """The contents, the outline and the sketch of a paper, packed."""
     chunks = new.chunks
-    outline = Outline(
-        [chunk.page_start for chunk in chunks],
-        [chunk.page_end for chunk in chunks],
-        [chunk.kind for chunk in chunks],
-        [storable(chunk.section) for chunk in chunks],
-    )
+    starts, ends = [chunk.page_start for chunk in chunks], [chunk.page_end for chunk in chunks]
+    outline = Outline(starts, ends, [chunk.kind for chunk in chunks], [storable(chunk.section) for chunk in chunks])
     fingerprint = new.fingerprint
     sketch = fingerprint.shingles.to_bytes(8, "little") + fingerprint.sketch.astype("<u8").tobytes()
     return {"contents": PaperContents.of(new.document).pack(), "outline": outline.pack(), "sketch": sketch}

@@ -176,12 +176,8 @@ def _sharing_statements(papers: Sequence[Fingerprint]) -> set[tuple[int, int]]:
         for name, value in (("arxiv", paper.arxiv_id), ("doi", paper.doi), ("title", paper.title)):
             if value:
                 holders[name, value].append(place)
-    return {
-        (first, second)
-        for places in holders.values()
-        for at, first in enumerate(places)
-        for second in places[at + 1 : at + 1 + _COMPARED]
-    }
+    runs = (places[at : at + 1 + _COMPARED] for places in holders.values() for at in range(len(places)))
+    return {(first, second) for first, *later in runs for second in later}
 
 
 def _sharing_text(papers: Sequence[Fingerprint], named: set[int]) -> set[tuple[int, int]]:

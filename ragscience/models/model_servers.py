@@ -146,12 +146,8 @@ class ModelServer(ABC):
         seconds = self.connect_seconds if body is None else self.timeout_seconds
         key = self.key.get_secret_value()
         with httpx.Client(**self.client_options(seconds, seconds, _LONGEST_ANSWER)) as client:
-            response = client.request(
-                "GET" if body is None else "POST",
-                path if "://" in path else self.url + path,
-                json=body,
-                headers={"authorization": f"Bearer {key}"} if key else {},
-            )
+            headers, how = {"authorization": f"Bearer {key}"} if key else {}, "GET" if body is None else "POST"
+            response = client.request(how, path if "://" in path else self.url + path, json=body, headers=headers)
             response.raise_for_status()
             value: dict[str, Any] = response.json()
         return value

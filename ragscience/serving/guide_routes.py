@@ -4,7 +4,6 @@ import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from threading import Event as Flag
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -24,12 +23,10 @@ from ragscience.serving.problem_responses import JsonReply
 from ragscience.serving.work import LOOK_S, Job, until_done
 
 ACTIONS = ("chat", "summarize", "compare", "find_gaps")
-OF_EACH = MappingProxyType(
-    {
-        "summarize": ("Summarize this paper",),
-        "find_gaps": ("What are the limitations of this paper?", "What future work does this paper suggest?"),
-    }
-)
+OF_EACH = {
+    "summarize": ("Summarize this paper",),
+    "find_gaps": ("What are the limitations of this paper?", "What future work does this paper suggest?"),
+}
 """What an action without a query asks of each paper by itself."""
 PASSAGES_PER_PAPER = 20
 """That a topic is searched with."""
@@ -149,13 +146,9 @@ def _name(paper: str | dict[str, Any]) -> str:
 
 
 def _request(body: AgentActionBody, question: str, papers: Sequence[Paper], *, has_graph: bool) -> AskRequest:
-    return AskRequest(
-        question,
-        filters=Filters(papers=tuple(paper.md5 for paper in papers)),
-        profile="even" if body.use_hybrid else "default",
-        rerank=None if body.use_reranking else "off",
-        graph=has_graph or None,
-    )
+    filters = Filters(papers=tuple(paper.md5 for paper in papers))
+    profile, rerank = "even" if body.use_hybrid else "default", None if body.use_reranking else "off"
+    return AskRequest(question, filters, profile=profile, rerank=rerank, graph=has_graph or None)
 
 
 def _done(answers: Sequence[tuple[str, Answer]], md5: dict[str, str], session: str) -> dict[str, Any]:

@@ -145,13 +145,8 @@ def status_of(error: errors.RagScienceError) -> int:
 
 def problem_of(status: int, message: str, fix: str = "") -> dict[str, object]:
     """The object of a failure, as RFC 9457 has it, with `fix`: what to do about it."""
-    return {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": message,
-        "fix": fix_over_http(fix),
-    }
+    told = {"status": status, "detail": message, "fix": fix_over_http(fix)}
+    return {"type": "about:blank", "title": HTTPStatus(status).phrase} | told
 
 
 class ProblemReply(JsonReply):

@@ -146,8 +146,5 @@ async def sign_out(request: Request) -> Response:
 
 def _session(person: Person | None, gate: AccessGate) -> dict[str, object]:
     """Who has signed in: null for nobody, an empty name for the library's own user."""
-    return {
-        "name": person.name if person else None,
-        "role": person.role if person else None,
-        "sign_in": gate.is_closed(),
-    }
+    name, role = (person.name, person.role) if person else (None, None)
+    return {"name": name, "role": role, "sign_in": gate.is_closed()}

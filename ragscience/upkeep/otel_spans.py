@@ -55,11 +55,8 @@ def span_tree(asked: AskedQuestion, *, with_questions: bool) -> tuple[SpanRecord
     `ragscience.…`. They contain the question's words only `with_questions`.
     """
     spans = [SpanRecord(asked.how, asked.started, asked.total_ms, None, _root_attributes(asked, with_questions))]
-    spans += [
-        SpanRecord(step.node, step.started, step.seconds * 1000, 0, _step_attributes(step))
-        for step in sorted(asked.answer.trace, key=lambda each: each.started)
-        if step.started
-    ]
+    timed = sorted((step for step in asked.answer.trace if step.started), key=lambda each: each.started)
+    spans += [SpanRecord(one.node, one.started, one.seconds * 1000, 0, _step_attributes(one)) for one in timed]
     steps = list(range(1, len(spans)))
     for stage in asked.stages:
         inside = _PARENTS.get(stage.name, "")
