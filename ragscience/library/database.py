@@ -282,6 +282,8 @@ class Transactions:
         """The database for changes that are committed together at the end, or not at all."""
         with self._turn, database_errors(self._home.database):
             db = self.require_lock()
+            if self._mine.db is not None:
+                raise RuntimeError("a change cannot begin inside a snapshot or another change")
             self._mine.db = db
             try:
                 db.execute("BEGIN IMMEDIATE")

@@ -104,6 +104,8 @@ class LanceDatabase:
         with self._turn:
             if self._lock is None:
                 raise RuntimeError("this library was not opened for writing")
+            if self._mine.snapshot is not None:
+                raise RuntimeError("a change cannot begin inside a snapshot or another change")
             before = self._at_newest(at_once=True)
             if before is None:
                 raise RuntimeError("the library was closed, or deleted while it was open")
