@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -38,12 +37,9 @@ _OF_SEVERAL = (("Method", 2), ("Results", 2))
 _MOST_DEFINING, _SHOWN = 6, 2
 """Sentences on a method that are looked at for what it is, and that are quoted."""
 _MOST_PAPERS = 6
+_MOST_ANNOUNCED = 10
 _BEGINNING = 3
 """Sentences from which a summary begins where none says what the paper does."""
-_MOST_ANNOUNCED = 10
-_APPENDIX = re.compile(r"(?:appendix|supplement|[A-Z](?:\.\d{1,2})?\.?\s)", re.IGNORECASE)
-_FIGURES = re.compile(r"\d\s?%|\d\.\d|\d\s?[×x]\b|\d\s(?:times|points|fold)|\d{2,}(?:,\d{3})?")
-_SOURCE = re.compile(r"\s?(?:\([^()]{0,80}\b(?:19|20)\d\d[a-z]?\)|\[[\d, –-]{1,20}\])")
 _LEANS = re.compile(
     r"(?:this|these|those|it|they|such|that|thus|therefore|hence|also|but|and|so|second|third|finally|section|here)\b|"
     r".{0,300}\b(?:fig(?:ure)?s?|tables?|sections?|appendix|eqs?|equations?|above|below)\b",
@@ -63,10 +59,8 @@ class Aspect:
     name: str
     words: re.Pattern[str]
     heading: re.Pattern[str]
-    starts: re.Pattern[str]
     zones: dict[str, float]
     gives: str = ""
-    late: float = 0.0
     values: bool = False
 
 
@@ -82,8 +76,7 @@ def _table() -> tuple[dict[str, Aspect], dict[str, re.Pattern[str]]]:
     found = dict[str, Aspect]()
     for name, one in given.items():
         words, heading = _words(one.pop("words"), r"\b"), _words([one.pop("heading", "(?!)")])
-        starts = _words([one.pop("starts", "(?!)")], r"\b[:.]?\s?(?=[A-Z])")
-        found[name] = Aspect(name, words, heading, starts, **one)
+        found[name] = Aspect(name, words, heading, **one)
     return found, zones
 
 
@@ -94,27 +87,26 @@ def aspects() -> dict[str, Aspect]:
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The sentences of the papers that say what was asked for; None where none does, or something else is asked."""
-    texts = [PaperText(context.library, paper) for paper in slots.papers[:_MOST_PAPERS]]
+    papers = [_AspectSentences(PaperText(context.library, paper), context.names) for paper in slots.papers]
     if kind not in (*_ASKED, "comparison"):
-        return _listed(aspects()[kind], texts[0], slots, context) if len(texts) == 1 else None
+        return _listed(aspects()[kind], papers[0], slots) if len(papers) == 1 else None
     if len(slots.extra) > (kind != "comparison"):
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
-        return _said(kind, texts, context)
+        return _said(kind, papers[:_MOST_PAPERS])
     note = "Says what each paper is about: the question names nothing to compare them by."
-    routed = _said("summary", texts, context)
+    routed = _said("summary", papers[:_MOST_PAPERS])
     return routed and replace(routed, route="comparison", note=note, confidence="medium")
 
 
-def _listed(aspect: Aspect, paper: PaperText, slots: Slots, context: RouteContext) -> Routed | None:
+def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | None:
     """The sentences and tables that say what a paper uses: data sets, baselines, measures, hyperparameters."""
     if len(slots.extra) > _MOST_QUALIFIERS:
         return None
-    found = Sentences(paper, context.names).ranked(aspect, slots.extra)
+    found, paper = said.ranked(aspect, slots.extra), said.paper
     if aspect.gives == "names":
         most = sorted(found, key=lambda one: -_names_behind(aspect, one.text))[:_FIRST_LISTED]
-        behind = [each for one in most for each in _next(paper, one)]
-        found = list(dict.fromkeys([*most, *behind, *found]))
+        found = list(dict.fromkeys([*most, *found]))
     found = found[:_MOST_LISTED]
     blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
     for caption, part in pairwise(paper.parts) if aspect.values else ():
@@ -130,22 +122,16 @@ def _listed(aspect: Aspect, paper: PaperText, slots: Slots, context: RouteContex
     return Routed("list", note, tuple(blocks), hits, "medium", for_llm=True)
 
 
-def _next(paper: PaperText, sentence: PaperSentence) -> list[PaperSentence]:
-    """The sentence behind another one in its paragraph, which may go on with what is listed."""
-    own = list(paper.sentences_of(sentence.paragraph))
-    return own[own.index(sentence) + 1 :][:1]
-
-
 def _names_behind(aspect: Aspect, text: str) -> int:
     word = aspect.words.search(text)
-    return len(set(_NAME.findall(_SOURCE.sub("", text), word.end()))) if word else 0
+    return len(set(_NAME.findall(text, word.end()))) if word else 0
 
 
-def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Routed | None:
+def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
     blocks, hits, confidences = list[Block](), list[Hit](), list[str]()
-    for paper in texts:
-        said = Sentences(paper, context.names)
-        wanted = _OF_SEVERAL if kind == "summary" and len(texts) > 1 else _ASKED[kind]
+    for said in papers:
+        paper = said.paper
+        wanted = _OF_SEVERAL if kind == "summary" and len(papers) > 1 else _ASKED[kind]
         defining = said.what_it_is() if kind == "definition" else []
         parts = {"Method": defining} if defining else said.of_all(wanted)
         if kind == "contributions" and not parts:
@@ -155,149 +141,108 @@ def _said(kind: str, texts: Sequence[PaperText], context: RouteContext) -> Route
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":
             parts = {"Beginning": list(paper.sentences[:_BEGINNING])}
-        if len(texts) > 1:
+        if len(papers) > 1:
             blocks.append(Block("heading", label(paper.paper, year=False)))
         for name, sentences in parts.items():
-            blocks += [Block("heading", name)] if len(parts) > 1 and len(texts) == 1 else []
+            blocks += [Block("heading", name)] if len(parts) > 1 and len(papers) == 1 else []
             blocks += [Block("quote", one.text, one.citations) for one in sentences]
         cited = [each for sentences in parts.values() for one in sentences for each in one.citations]
         hits += paper.hits(cited, "summary")
     if not hits:
         return None
-    titles = " and ".join(f"“{label(paper.paper, year=False)}”" for paper in texts)
+    titles = " and ".join(f"“{label(said.paper.paper, year=False)}”" for said in papers)
     note = f"Chose sentences of {titles} by where they stand and what they announce."
     worst = next(level for level in ("low", "medium", "high") if level in confidences)
     return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """A sentence with its place in the paper."""
-
-    sentence: PaperSentence
-    zone: str
-    along: float
-    """How far along its zone it is, 0 to 1."""
-    label: str
-    """In an abstract with labels, the aspect that its label names."""
-
-
 @dataclass
-class Sentences:
+class _AspectSentences:
     """The sentences of one paper by what they say of it."""
 
     paper: PaperText
     names: PaperNames
 
     def of_all(self, wanted: Sequence[tuple[str, int]]) -> dict[str, list[PaperSentence]]:
-        """The best sentences of each aspect, the first ones choosing first, in the order of aspects.toml."""
+        """The best sentences of each aspect, none like another, the first aspects choosing first."""
         chosen: dict[str, list[PaperSentence]] = {}
+        taken = list[set[str]]()
         for name, most in wanted:
-            chosen[name] = self.of(aspects()[name], most, [one for each in chosen.values() for one in each])
+            own = list[PaperSentence]()
+            for sentence in self.ranked(aspects()[name]):
+                words = set(terms(sentence.text))
+                is_new = all(len(words & other) < _LIKE * min(len(words), len(other)) for other in taken)
+                if len(own) < most and is_new:
+                    own.append(sentence)
+                    taken.append(words)
+            own.sort(key=self.paper.sentences.index)
+            chosen[name] = list(dict.fromkeys(each for one in own for each in self._announced(one)))
         return {name: chosen[name] for name in aspects() if chosen.get(name)}
 
-    def what_it_is(self) -> list[PaperSentence]:
-        """Sentences on the authors' method, those that name the paper's work first; one alone goes on."""
-        method = self.of(aspects()["Method"], _MOST_DEFINING, ())
-        said = [one for one in method if self.is_named(one.text) or _OWN.search(one.text)]
-        said.sort(key=lambda one: not self.is_named(one.text))
-        if len(said) == 1:
-            after = self.paper.sentences.index(said[0]) + 1
-            said += self.paper.sentences[after : after + 1]
-        return said[:_SHOWN]
+    def _announced(self, sentence: PaperSentence) -> list[PaperSentence]:
+        """A sentence, and the items of a list behind its colon."""
+        after = self.paper.sentences[self.paper.sentences.index(sentence) + 1 :]
+        is_open = sentence.text.rstrip().endswith(":")
+        return [sentence, *takewhile(lambda one: is_open and one.kind == "list", after[:_MOST_ANNOUNCED])]
 
-    def of(self, aspect: Aspect, most: int, before: Sequence[PaperSentence]) -> list[PaperSentence]:
-        """At most `most` sentences for an aspect, in the order of the paper, none of them like one of `before`."""
-        chosen = list[PaperSentence]()
-        taken = [set(terms(sentence.text)) for sentence in before]
-        for sentence in self.ranked(aspect):
-            words = set(terms(sentence.text))
-            if len(chosen) < most and not any(
-                len(words & other) >= _LIKE * min(len(words), len(other)) for other in taken
-            ):
-                chosen.append(sentence)
-                taken.append(words)
-        chosen.sort(key=self.paper.sentences.index)
-        return list(dict.fromkeys(each for sentence in chosen for each in self._announced(sentence)))
+    def what_it_is(self) -> list[PaperSentence]:
+        """Sentences on the authors' method, those that name the paper's work first."""
+        method = self.of_all([("Method", _MOST_DEFINING)]).get("Method", [])
+        said = [one for one in method if self.is_named(one.text) or _OWN.search(one.text)]
+        return sorted(said, key=lambda one: not self.is_named(one.text))[:_SHOWN]
 
     def ranked(self, aspect: Aspect, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
         """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""
         scored = [
-            (score, -n, one.sentence)
-            for n, one in enumerate(self._placed)
-            if (not wanted or wanted & {*terms(one.sentence.text), *terms(one.sentence.section)})
-            and (score := self._score(one, aspect)) >= _LEAST
+            (self._score(one, zone, aspect), one)
+            for one, zone in zip(self.paper.sentences, self._zones, strict=True)
+            if not wanted or wanted & {*terms(one.text), *terms(one.section)}
         ]
-        return [sentence for _, _, sentence in sorted(scored, key=lambda each: each[:2], reverse=True)]
-
-    def _announced(self, sentence: PaperSentence) -> list[PaperSentence]:
-        """A sentence, and behind its colon what it announces: the items of a list, else the next sentence."""
-        if not sentence.text.rstrip().endswith(":"):
-            return [sentence]
-        paragraphs = self.paper.paragraphs[sentence.paragraph + 1 :][:_MOST_ANNOUNCED]
-        items = list(takewhile(lambda each: each.parts[0].kind == "list", paragraphs))
-        first = sentence.paragraph + 1
-        return [sentence, *(next(iter(self.paper.sentences_of(first + n))) for n in range(len(items)))]
+        return [one for score, one in sorted(scored, key=lambda each: -each[0]) if score >= _LEAST]
 
     @cached_property
-    def _placed(self) -> list[_Placed]:
-        """The sentences with their zones; without an abstract, what comes before the first heading is one."""
+    def _zones(self) -> list[str]:
+        """The zone of each sentence; without an abstract, what comes before the first heading is one."""
         has_abstract = any(part.kind == "abstract" for part in self.paper.parts)
         last_reference = max((part.start for part in self.paper.parts if part.kind == "reference"), default=None)
         zones = list[str]()
         for one in self.paper.sentences:
-            zone = zone_of(one.section, one.kind)
+            zone = _zone_of(one.section, one.kind)
             if not one.section and one.kind != "abstract":
                 zone = "other" if has_abstract else "abstract"
             is_behind = last_reference is not None and one.citations[0].start > last_reference
             zones.append("other" if is_behind else zone)
-        many, seen, said = Counter(zones), Counter[str](), ""
-        placed = []
-        for sentence, zone in zip(self.paper.sentences, zones, strict=True):
-            if zone == "abstract":
-                said = next((one.name for one in aspects().values() if one.starts.match(sentence.text)), said)
-            placed.append(_Placed(sentence, zone, seen[zone] / many[zone], said if zone == "abstract" else ""))
-            seen[zone] += 1
-        return placed
+        return zones
 
     def is_named(self, text: str, end: int | None = None) -> bool:
         """Whether a text has the name of the paper's work, there that ends at `end`."""
         mine = self.paper.paper.paper_id
         return any(one.paper_id == mine and end in (None, one.end) for one in self.names.in_text(text))
 
-    def _score(self, one: _Placed, aspect: Aspect) -> float:
+    def _score(self, one: PaperSentence, zone: str, aspect: Aspect) -> float:
         """How well a sentence says an aspect; from _LEAST on it does."""
-        text, is_called = one.sentence.text, bool(aspect.heading.search(one.sentence.section))
-        is_item = text.rstrip().endswith(":") or (aspect.values and one.sentence.kind == "list")
-        if not (one.zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
-            return 0.0
-        if aspect.values and not any(map(str.isdigit, text)):
+        text, is_called = one.text, bool(aspect.heading.search(one.section))
+        is_item = text.rstrip().endswith(":") or (aspect.values and one.kind == "list")
+        has_digit = any(map(str.isdigit, text))
+        if not (zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
             return 0.0
         held = {found.group().casefold() for found in aspect.words.finditer(text)}
         if aspect.name == "Method" and (said := _IS_A.match(text)) and self.is_named(said[1], said.end(1)):
             held |= {"is a"}
-        if not (held or is_called or one.label == aspect.name):
+        if not (held or is_called) or (aspect.values and not has_digit):
             return 0.0
-        score = aspect.zones.get(one.zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
-        score += is_called * (0.6 + 0.8 * one.sentence.is_first)
-        score += {"": 0.0, aspect.name: 1.0}.get(one.label, -0.8)
+        score = aspect.zones.get(zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
+        score += 1.0 * is_called
         if aspect.gives == "numbers":
-            score += 0.7 * bool(_FIGURES.search(_SOURCE.sub(" ", text))) - 0.4
-        score += 0.5 * bool(aspect.gives and _OWN.search(text))
-        score += aspect.late * one.along * (one.zone == "abstract")
-        score -= 0.8 * bool(_LEANS.match(text))
-        return score - 0.15 * min(len(_SOURCE.findall(text)), 3)
+            score += 0.7 * has_digit - 0.4
+        return score + 0.5 * bool(aspect.gives and _OWN.search(text)) - 0.8 * bool(_LEANS.match(text))
 
 
-def zone_of(section: str, kind: str) -> str:
+def _zone_of(section: str, kind: str) -> str:
     """What a section is for: the innermost heading that says so; "method" where none does."""
-    if kind == "abstract":
-        return "abstract"
-    names = section.split(" › ")
-    if _APPENDIX.match(names[0]) and not names[0][:1].isdigit():
-        return "other"
     zones = _table()[1].items()
-    return next((zone for name in reversed(names) for zone, words in zones if words.search(name)), "method")
+    named = (zone for name in reversed(section.split(" › ")) for zone, words in zones if words.search(name))
+    return "abstract" if kind == "abstract" else next(named, "method")
 
 
 def _is_sentence(text: str) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import pairwise, takewhile
+from collections.abc import Sequence
+from itertools import accumulate, takewhile
 from textwrap import shorten
 
 from ragscience.ask.numbered_elements import (
@@ -17,26 +17,20 @@ from ragscience.ask.numbered_elements import (
     section,
     tables_at,
 )
-from ragscience.ask.paper_text import PaperText, Paragraph, Part, paragraphs_of
+from ragscience.ask.paper_text import PROSE, PaperText, Part
 from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import has_pages, place_label
+from ragscience.core.paper_records import place_label
 from ragscience.core.records import Block, Hit
-from ragscience.core.tokenizing import counted, joined_lines, terms
+from ragscience.core.tokenizing import joined_lines, terms
 
-_SHORT_SECTION = 3600
-"""Characters of a section that is given whole; of a longer one, the first sentence of each paragraph."""
-_MOST_LINES = 24
-_SHORT_PARAGRAPH = 100
-"""Characters of what is left out of a long section: lines of examples, labels."""
+_LONGEST_SECTION = 3600
+"""Characters of a section that are given."""
 _MOST_LISTED = 12
 _MOST_MENTIONS, _MOST_OF_TABLE = 4, 2
 _LEAST_MENTION = 40
 _MOST_BELOW = 12
 """Elements that are given of what stands below a caption where there is no table."""
-_PROSE = 350
-"""Characters of a paragraph that goes on with the paper's text below a caption."""
-_EXPLAINS = re.compile(r"\s*(?:(?-i:[a-z])|(?:where|with|here|in which|such that|for which|and)\b)", re.I)
 _PART = re.compile(
     r"\b(?P<part>abstract|introduction|conclusions?|concluding remarks|discussion|related works?|acknowledge?ments?)\b|"
     r"\b(?P<called>[\w&-]+(?: [\w&-]+){0,3}?) section\b",
@@ -88,85 +82,45 @@ def _blocks(paper: PaperText, kind: str, name: str) -> list[Block]:
     return blocks + [Block("quote", one.text, one.citations, is_brief=is_whole) for one in said]
 
 
-def _captioned(paper: PaperText, kind: str, caption: Part) -> Iterator[Block]:
-    """A caption with its table; without one, with what follows up to the next caption or heading, but of a figure."""
+def _captioned(paper: PaperText, kind: str, caption: Part) -> list[Block]:
+    """A caption with its table; without one, but for a figure, with what follows up to the next whole paragraph."""
     tables = tables_at(paper, caption) if kind == "table" else ()
     if tables:
-        yield Block("table", _one_table(tables), paper.cite([caption, *tables]), joined_lines(caption.text))
-        return
-    yield from _as_it_is(paper, [caption])
-    after = paper.parts[paper.parts.index(caption) + 1 :] if kind != "figure" else ()
-    below = takewhile(lambda part: part.page == caption.page and not _ends(part), after)
-    yield from _as_it_is(paper, [part for part in below if part.kind != "footnote"][:_MOST_BELOW])
+        head, *rows = tables[0].text.strip().split("\n")
+        for table in tables[1:]:  # one goes on below the first one's header
+            rows += [line for line in table.text.strip().split("\n") if line != head and set(line) - set("|- ")]
+        lead, cited = joined_lines(caption.text), paper.cite([caption, *tables])
+        return [Block("table", "\n".join([head, *rows]), cited, lead)]
+    after = paper.parts[paper.parts.index(caption) + 1 :][:_MOST_BELOW] if kind != "figure" else ()
+    ends = ("caption", "heading", "table")
+    below = takewhile(
+        lambda part: part.page == caption.page and part.kind not in ends and not part.text.rstrip().endswith("."), after
+    )
+    return _as_it_is(paper, [caption, *below])
 
 
-def _ends(part: Part) -> bool:
-    text = part.text.rstrip()
-    is_prose = len(text) > _PROSE and text.endswith(".") and sum(map(str.islower, text)) > 0.7 * len(text)
-    return part.kind in ("caption", "heading", "table") or (part.kind == "text" and is_prose)
-
-
-def _as_it_is(paper: PaperText, parts: Sequence[Part]) -> Iterator[Block]:
-    for part in parts:
-        kind = {"heading": "heading", "title": "heading", "equation": "formula"}.get(part.kind, "quote")
-        yield Block(kind, joined_lines(part.text), paper.cite([part]))
-
-
-def _one_table(tables: Sequence[Part]) -> str:
-    """The tables as one below the first one's header; those with another header of their own follow as they are."""
-    text = tables[0].text.strip()
-    for before, table in pairwise(tables):
-        lines = table.text.strip().split("\n")
-        if before.page == table.page:
-            lines = ["", *lines]
-        elif before.text.strip().split("\n")[0] == lines[0]:
-            lines = lines[2:]
-        else:
-            lines = [line for line in lines if set(line) - set("|- ")]
-        text += "\n" + "\n".join(lines)
-    return text
+def _as_it_is(paper: PaperText, parts: Sequence[Part]) -> list[Block]:
+    kinds = {"heading": "heading", "title": "heading", "equation": "formula"}
+    return [Block(kinds.get(part.kind, "quote"), joined_lines(part.text), paper.cite([part])) for part in parts]
 
 
 def _equation_blocks(paper: PaperText, equation: Part) -> list[Block]:
-    """The sentence that leads to an equation, the equation, and the sentence behind it that explains its symbols."""
-    here = paper.parts.index(equation)
-    before = next((part for part in paper.parts[:here][::-1] if part.kind in ("text", "list", "heading")), None)
-    after = next((part for part in paper.parts[here + 1 :] if part.kind in ("text", "list", "heading")), None)
-    blocks = list(_as_it_is(paper, [equation]))
-    if before is not None and before.kind != "heading" and equation.page - before.page <= 1:
-        blocks.insert(0, _sentence(paper, Paragraph((before,)), -1))
-    if after is not None and after.kind != "heading" and _EXPLAINS.match(after.text):
-        blocks.append(_sentence(paper, Paragraph((after,)), 0))
-    return blocks
-
-
-def _sentence(paper: PaperText, paragraph: Paragraph, which: int) -> Block:
-    text, held = list(paragraph.spans())[which]
-    return Block("quote", text, tuple(paper.cite_span(*span) for span in held))
+    """The sentence before an equation, the equation, and the sentence behind it where that goes on with it."""
+    before = [one for one in paper.sentences if one.citations[-1].end <= equation.start][-1:]
+    after = [one for one in paper.sentences if one.citations[0].start >= equation.end][:1]
+    before = [one for one in before if one.section == equation.section]
+    after = [one for one in after if one.text[0].islower()]
+    first, last = ([Block("quote", one.text, one.citations) for one in each] for each in (before, after))
+    return [*first, *_as_it_is(paper, [equation]), *last]
 
 
 def _section_blocks(paper: PaperText, parts: Sequence[Part]) -> list[Block]:
-    """A section with its headings, whole where it is short, else the first sentence of each paragraph."""
-    paragraphs = {paragraph.parts[0]: paragraph for paragraph in paragraphs_of(parts)}
-    is_short = sum(len(paragraph.text) for paragraph in paragraphs.values()) <= _SHORT_SECTION
-    blocks, quoted = list[Block](), 0
-    for part in parts:
-        if part.kind in ("heading", "title") or (part.kind == "equation" and is_short):
-            blocks += _as_it_is(paper, [part])
-        elif (paragraph := paragraphs.get(part)) is not None and (
-            is_short or (quoted < _MOST_LINES and len(paragraph.text) >= _SHORT_PARAGRAPH)
-        ):
-            whole = Block("quote", paragraph.text, paper.cite(paragraph.parts))
-            blocks.append(whole if is_short else _sentence(paper, paragraph, 0))
-            quoted += 1
-    if not is_short:
-        pages = sorted({part.page for part in parts})
-        where = f"page {pages[0]}" if len(pages) == 1 else f"pages {pages[0]} to {pages[-1]}"
-        where = where if has_pages(paper.paper.file) else place_label(paper.paper.file, pages[0], pages[-1])
-        which = "each" if quoted == len(paragraphs) else f"{quoted} of them"
-        said = f"The section has {counted(len(paragraphs), 'paragraph')} on {where}"
-        blocks.append(Block("text", f"{said}; the first sentence of {which} is quoted."))
-    return blocks
+    """A section with its headings, of a long one the beginning."""
+    told = [part for part in parts if part.kind in (*PROSE, "heading", "title", "equation")]
+    ends = accumulate(len(part.text) for part in told)
+    shown = [part for part, end in zip(told, ends, strict=True) if end - len(part.text) < _LONGEST_SECTION]
+    goes_on = f"The section goes on to {place_label(paper.paper.file, told[-1].page)}." if told[len(shown) :] else ""
+    return _as_it_is(paper, shown) + ([Block("text", goes_on)] if goes_on else [])
 
 
 def _what_there_is(paper: PaperText, kind: str, name: str) -> list[Block]:
@@ -182,8 +136,5 @@ def _what_there_is(paper: PaperText, kind: str, name: str) -> list[Block]:
         )
         said = f"{title} has no {kind} {name}; {has}."
     items = known[:_MOST_LISTED] if kind != "equation" else ()
-    return [Block("text", said), *(_item(paper, part) for _, part in items)]
-
-
-def _item(paper: PaperText, part: Part) -> Block:
-    return Block("item", shorten(joined_lines(part.text), 160, placeholder=" …"), paper.cite([part]))
+    texts = ((shorten(joined_lines(part.text), 160, placeholder=" …"), part) for _, part in items)
+    return [Block("text", said), *(Block("item", text, paper.cite([part])) for text, part in texts)]

@@ -99,19 +99,12 @@ def mentioning(paper: PaperText, kind: str, number: str) -> list[PaperSentence]:
 def tables_at(paper: PaperText, caption: Part) -> tuple[Part, ...]:
     """The tables that a caption is of: those behind it, also on the next page if as wide, else the one before it."""
     here = paper.parts.index(caption)
-    run = list[Part]()
-    for part in takewhile(lambda part: part.kind == "table", paper.parts[here + 1 :]):
-        if run and part.page != run[-1].page and _width(part) != _width(run[-1]):
-            break
-        run.append(part)
+    run = list(takewhile(lambda part: part.kind == "table", paper.parts[here + 1 :]))
+    bars = [part.text.partition("\n")[0].count("|") for part in run]
+    own = [part for part, width in zip(run, bars, strict=True) if part.page == run[0].page or width == bars[0]]
     before = paper.parts[max(0, here - 2) : here]
-    is_above = bool(before) and before[-1].kind == "table"
-    is_owned = len(before) > 1 and before[0].kind == "caption" and _CAPTIONS["table"].match(before[0].text)
-    return tuple(run) or (before[-1:] if is_above and not is_owned else ())
-
-
-def _width(table: Part) -> int:
-    return table.text.partition("\n")[0].count("|")
+    is_above = [part.kind for part in before[-1:]] == ["table"] and before[0].kind != "caption"
+    return tuple(own) or (before[-1:] if is_above else ())
 
 
 def section(paper: PaperText, name: str) -> tuple[Part, ...]:
@@ -120,22 +113,14 @@ def section(paper: PaperText, name: str) -> tuple[Part, ...]:
         heads = of_number(paper, "section", name)
         return _below(paper, heads[0]) if heads else ()
     wanted = name.casefold()
-    found = [part for part in paper.parts if part.kind == "abstract"] if wanted == "abstract" else []
-    if found:
-        before = [part for part in paper.parts[: paper.parts.index(found[0])] if part.kind in ("heading", "title")]
-        own = [part for part in before[-1:] if "abstract" in part.text.casefold()]
-        return (*(own or [part for part in before if part.kind == "title"][:1]), *found)
+    if wanted == "abstract" and (found := [part for part in paper.parts if part.kind == "abstract"]):
+        return tuple(found)
     group = next((group for group in _SAME_SECTION if wanted in group), {wanted})
-    heads = [part for part in paper.parts if part.kind == "heading"]
-    for words in (frozenset(terms(each)) for each in sorted(group, key=lambda each: each != wanted)):
-        fitting = [head for head in heads if words and words <= _words(head)]
-        if fitting:
-            return _below(paper, min(fitting, key=lambda head: (head.level, len(_words(head)))))
+    heads = {part: set(terms(joined_lines(part.text))) for part in paper.parts if part.kind == "heading"}
+    for words in (set(terms(each)) for each in sorted(group, key=lambda each: each != wanted)):
+        if fitting := [head for head in heads if words and words <= heads[head]]:
+            return _below(paper, min(fitting, key=lambda head: (head.level, len(heads[head]))))
     return ()
-
-
-def _words(head: Part) -> set[str]:
-    return set(terms(joined_lines(head.text)))
 
 
 def _below(paper: PaperText, heading: Part) -> tuple[Part, ...]:

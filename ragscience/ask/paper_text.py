@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from ragscience.library.store import Store
 
 
-_PROSE = ("text", "abstract", "list")
+PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")
 """What may stand between the two pieces of a paragraph."""
 _BULLET = re.compile(r"\s*(?:[•◦▪·‣∙●○*–—-]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s")
-_RUN_IN = 40
-"""Characters of a heading in a paragraph's first line."""
 _MOST_HITS = 8
 NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
 
@@ -31,8 +29,6 @@ NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
 class Part:
     """An element with its words: `Document.text[start:end] == text`."""
 
-    index: int
-    """Among the paper's elements."""
     kind: str
     """As `Element.kind`."""
     text: str
@@ -54,45 +50,6 @@ class PaperSentence:
     section: str
     kind: str
     """Of its paragraph's first element."""
-    paragraph: int
-    """From 0."""
-    is_first: bool
-    """Whether its paragraph begins with it, but for a heading in its line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph or an item of a list, whole, also where a page or a float divides it."""
-
-    parts: tuple[Part, ...]
-
-    @property
-    def text(self) -> str:
-        """Its words on one line."""
-        return joined_lines(self._joined())
-
-    def _joined(self) -> str:
-        return "".join(piece for piece, _ in self._pieces())
-
-    def _pieces(self) -> Iterator[tuple[str, Part]]:
-        """The words of each part, a blank before them unless the part before ends within a word."""
-        before: Part | None = None
-        for part in self.parts:
-            yield ("" if before is None or before.end == part.start else " ") + part.text, part
-            before = part
-
-    def spans(self) -> Iterator[tuple[str, list[tuple[Part, int, int]]]]:
-        """For each sentence its words on one line, and what it has of each part: `part.text[start:end]`."""
-        whole = self._joined()
-        for span in split_sentences(whole):
-            at, held = 0, []
-            for piece, part in self._pieces():
-                shift = at + len(piece) - len(part.text)
-                start, end = max(span.start - shift, 0), min(span.end - shift, len(part.text))
-                if start < end:
-                    held.append((part, start, end))
-                at += len(piece)
-            yield joined_lines(whole[span.start : span.end]), held
 
 
 class PaperText:
@@ -108,13 +65,13 @@ class PaperText:
         starts = {page.number: page.start for page in self._library.contents(self.paper.paper_id).pages}
         texts: dict[int, str] = {}
         parts: list[Part] = []
-        for index, one in enumerate(self._library.contents(self.paper.paper_id).elements):
+        for one in self._library.contents(self.paper.paper_id).elements:
             if one.page not in texts:
                 texts[one.page] = self._page_text(one.page)
             first = starts.get(one.page, 0)
             text = texts[one.page][one.start - first : one.end - first]
             if text.strip():
-                parts.append(Part(index, one.kind, text, one.page, one.start, one.end, one.level, one.section))
+                parts.append(Part(one.kind, text, one.page, one.start, one.end, one.level, one.section))
         return tuple(parts)
 
     def _page_text(self, number: int) -> str:
@@ -124,24 +81,25 @@ class PaperText:
             return ""
 
     @cached_property
-    def paragraphs(self) -> tuple[Paragraph, ...]:
-        """Running text and items of lists, in order; no headings, captions, footnotes, references."""
-        return tuple(paragraphs_of(self.parts))
-
-    @cached_property
     def sentences(self) -> tuple[PaperSentence, ...]:
-        """The sentences of the paragraphs, in order."""
-        return tuple(sentence for n in range(len(self.paragraphs)) for sentence in self.sentences_of(n))
+        """The sentences of running text and lists, in order; none of headings, captions, footnotes, references."""
+        return tuple(self._sentences())
 
-    def sentences_of(self, number: int) -> Iterator[PaperSentence]:
-        """The sentences of a paragraph."""
-        paragraph = self.paragraphs[number]
-        first = paragraph.parts[0]
-        before = 0
-        for text, held in paragraph.spans():
-            cited = tuple(self.cite_span(*span) for span in held)
-            yield PaperSentence(text, cited, first.section, first.kind, number, before < _RUN_IN)
-            before += len(text)
+    def _sentences(self) -> Iterator[PaperSentence]:
+        for paragraph in _paragraphs(self.parts):
+            whole, held = "", list[tuple[int, Part]]()
+            for part in paragraph:
+                whole += " " if held and held[-1][1].end != part.start else ""
+                held.append((len(whole), part))
+                whole += part.text
+            for span in split_sentences(whole):
+                cited = tuple(
+                    self.cite_span(part, max(span.start - at, 0), min(span.end - at, len(part.text)))
+                    for at, part in held
+                    if at < span.end and span.start < at + len(part.text)
+                )
+                text = joined_lines(whole[span.start : span.end])
+                yield PaperSentence(text, cited, paragraph[0].section, paragraph[0].kind)
 
     def cite(self, parts: Sequence[Part]) -> tuple[Citation, ...]:
         """A citation of each part, whole."""
@@ -166,22 +124,22 @@ class PaperText:
         return tuple(Hit(rank, chunk, 1.0, NO_SCORES, (by,)) for rank, chunk in enumerate(best, start=1))
 
 
-def paragraphs_of(parts: Sequence[Part]) -> Iterator[Paragraph]:
-    """The paragraphs that `parts` make; one goes on behind a page's end, and behind floats."""
+def _paragraphs(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """The parts of each paragraph and item of a list; one goes on behind a page's end, and behind floats."""
     pieces: list[Part] = []
     for part in parts:
         if pieces and (part.kind in _FLOATS or _continues(pieces[-1], part)):
-            pieces += [part] if part.kind in _PROSE else []
+            pieces += [part] if part.kind in PROSE else []
             continue
         if pieces:
-            yield Paragraph(tuple(pieces))
-        pieces = [part] if part.kind in _PROSE else []
+            yield pieces
+        pieces = [part] if part.kind in PROSE else []
     if pieces:
-        yield Paragraph(tuple(pieces))
+        yield pieces
 
 
 def _continues(before: Part, part: Part) -> bool:
-    if part.kind not in _PROSE or (part.kind == "list" and _BULLET.match(part.text)):
+    if part.kind not in PROSE or (part.kind == "list" and _BULLET.match(part.text)):
         return False
     if part.start - before.end <= 1:
         return True

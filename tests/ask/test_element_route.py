@@ -91,8 +91,8 @@ def test_a_short_section_is_whole_and_a_long_one_says_what_is_left_out(ask):
     assert [block.text for block in of_kind(short, "heading")] == ["2 Counts", "2.1 Hives"]
     assert "where s is the sun and d the way. More follows." in [block.text for block in short.blocks]
     long = ask("section 3 of Bees dance")
-    assert [block.text for block in of_kind(long, "quote")] == [f"Sentence {n} begins it." for n in range(12)]
-    assert "12 paragraphs" in long.blocks[-1].text
+    assert 1 < len(of_kind(long, "quote")) < 12
+    assert long.blocks[-1].text == "The section goes on to p.3."
 
 
 def test_a_missing_element_says_what_there_is(ask):

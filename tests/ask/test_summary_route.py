@@ -110,10 +110,7 @@ def test_each_line_is_cited_with_its_words(ask, library):
         ),
         (
             "So what's BeeNet?",
-            [
-                "We propose BeeNet, a model that reads the angle of each dance.",
-                "BeeNet outperforms the best earlier model by 12.5% on two hives.",
-            ],
+            ["We propose BeeNet, a model that reads the angle of each dance."],
         ),
     ],
 )
