@@ -44,7 +44,7 @@ MADE = {
         local_extraction._pattern({"beam search": {"beam search"}, "bert": {"BERT"}}, {"beam search"})
     ],
     "ragscience.ask.aspect_route:_words": lambda: [
-        pattern for one in aspect_route.aspects().values() for pattern in (one.words, one.heading, one.starts)
+        pattern for one in aspect_route.aspects().values() for pattern in (one.words, one.heading)
     ],
     "ragscience.ask.phrase_search:__init__": lambda: [
         Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from ragscience.ask.intents import frame_words
-from ragscience.ask.phrase_search import PaperMentions, Phrase, Place, aliases_of, find_phrases
-from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, short_label
+from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
+from ragscience.ask.route_records import RouteContext, Routed, label, listed, short_label
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
@@ -43,11 +43,6 @@ _CLAIMING = ("uses", "evaluates", "compares_with")
 _OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
 _MOST_MARKS = 0.2
 """Of a sentence: the share of its characters that are neither letters nor blanks."""
-_KIND_NOUN = re.compile(
-    r" (?:optimi[sz]er|model|data ?set|benchmark|method|algorithm|technique|corpus|metric|score|architecture|paper|"
-    r"framework|approach|task|system|network|layer)(?:e?s)?$",
-    re.IGNORECASE,
-)
 
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
@@ -57,18 +52,33 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     if kind == "cites" and slots.conditions.authors and not slots.papers:
         cited = replace(slots.conditions, years=None).fit(context.papers)
-        slots = replace(slots, papers=tuple(cited), conditions=Conditions())
-        papers = {paper.paper_id: paper for paper in context.papers}
+        slots, papers = replace(slots, papers=tuple(cited)), {paper.paper_id: paper for paper in context.papers}
+    if kind == "cites" and slots.papers:
+        return _citing(slots.papers[0], papers, context) if len(slots.papers) == 1 else None
     search = _Search(kind, papers, slots.papers, context)
     if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
         return about
     if slots.papers:
         start, end = slots.spans[0] if slots.spans else (0, 0)
-        return search.of_title() if kind == "cites" else search.of_name(slots.question[start:end])
+        return search.of_name(slots.question[start:end])
     found = search.of_name(subject if kind == "topic" else slots.thing)
     if kind == "mentions" and (found is None or found.nothing_found):
         return _about(slots.thing, context, papers) or found
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
+
+
+def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Routed:
+    """The papers that cite one of the library, each with its entry in their lists of references."""
+    found = [one for one in Citations.of(context.library).to(cited) if one.citing.paper_id in papers]
+    title, note = f"“{label(cited, year=False)}”", f"Read the lists of references of {counted(len(papers), 'paper')}."
+    if not found:
+        said = Block("text", f"I found {title} in the references of no other paper.")
+        return Routed("mentions", note, (said,), nothing_found=True)
+    blocks = [Block("text", f"{counted(len(found), 'paper')} {'cites' if len(found) == 1 else 'cite'} {title}.")]
+    for one in found:
+        place = Citation(one.citing.file, one.page, one.text, True, one.citing.path, one.start, one.end)
+        blocks.append(Block("item", f"{short_label(one.citing)}: “{one.text}”", (place,)))
+    return Routed("mentions", note, _shortened(blocks))
 
 
 def _subject(slots: Slots) -> str:
@@ -105,9 +115,9 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
         near = ((cosines - cosines.mean(axis=1, keepdims=True)) / deviations).mean(axis=0)
         least = max(_APART, _OF_BEST * float(near.max())) if len(known.papers) >= _FEWEST_PAPERS else np.inf
         near[cosines[1] < _NEAR] = -np.inf
-        mentions = find_phrases([Phrase(part)], papers, context)[0] if len(words) > 1 else {}
+        mentions = find_phrases([part], papers, context)[0] if len(words) > 1 else {}
         for paper, score in zip(known.papers, near.tolist(), strict=True):
-            places = mentions[paper.paper_id].text.values() if paper.paper_id in mentions else ()
+            places = mentions.get(paper.paper_id, {}).values()
             is_named = words <= set(terms(title_of(paper))) or any(at.chunk.kind == "abstract" for at in places)
             if score >= least or is_named:
                 scores[paper.paper_id] = max(score, scores.get(paper.paper_id, score))
@@ -130,38 +140,24 @@ def _shortened(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _LookedUp:
-    """What was found of one name, by the papers' ids."""
+    """What was found of one name."""
 
     name: str
     aliases: tuple[str, ...]
-    found: dict[int, PaperMentions]
+    found: Found
     is_whole: bool
     """Whether all passages with its words were read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search for the papers that have a name, or several at once, in their text or references."""
+    """A search for the papers that have a name, or several at once, in their text, or in their references."""
 
     kind: str
     papers: dict[int, Paper]
     own: Sequence[Paper]
     """The papers that go by the name."""
     context: RouteContext
-
-    def of_title(self) -> Routed | None:
-        """The papers that cite the one that is named, by their lists of references; None where several are."""
-        if len(self.own) > 1:
-            return None
-        library, citing = self.context.library, dict[int, PaperMentions]()
-        for one in Citations.of(library).to(self.own[0]):
-            chunks = library.paper_chunks(one.citing.paper_id) if one.citing.paper_id in self.papers else []
-            chunk = next((chunk for chunk in chunks if chunk.start <= one.start < chunk.end), None)
-            if chunk is not None:
-                place = Place(chunk, one.start - chunk.start, min(one.end, chunk.end) - chunk.start)
-                found = PaperMentions(one.citing.paper_id, one.citing.file, references={one.start: place})
-                citing[found.paper_id] = found
-        return self._answered([_LookedUp(label(self.own[0], year=False), (), citing, is_whole=True)])
 
     def of_name(self, name: str) -> Routed | None:
         """The papers that have the name; None where none has the words and they are a description, not a name."""
@@ -172,42 +168,33 @@ class _Search:
         return None if is_described and not self._having([whole]) else self._answered([whole])
 
     def _looked_up(self, name: str) -> _LookedUp:
-        """The papers with the name, or with it without the noun that says what it is, where more have that."""
+        """The papers with the name, or with it without the word that says what it is, where more have that."""
         best = _LookedUp(name, (), {}, is_whole=True)
-        for each in dict.fromkeys([name, _KIND_NOUN.sub("", name) or name]):
-            phrase = Phrase(each)
-            found, is_whole = find_phrases([phrase], self.papers, self.context)
-            if len(found) > len(best.found) and (each == name or not best.found or not name.islower()):
-                aliases = aliases_of(phrase, found)
-                if aliases:
-                    found, is_whole = find_phrases([phrase, *map(Phrase, aliases)], self.papers, self.context)
-                best = _LookedUp(phrase.text, aliases, found, is_whole)
+        first, _, last = name.rpartition(" ")
+        kinds = ("reference",) if self.kind == "cites" else ()
+        for each in [name, first] if first and last.islower() and not first.islower() else [name]:
+            found, is_whole = find_phrases([each], self.papers, self.context, kinds)
+            if len(found) > len(best.found):
+                if aliases := aliases_of(each, found):
+                    found, is_whole = find_phrases([each, *aliases], self.papers, self.context, kinds)
+                best = _LookedUp(each, aliases, found, is_whole)
         return best
 
     def _having(self, each: Sequence[_LookedUp], joined: str = "and") -> list[int]:
         """The ids of the papers that have all of it, or some ("or"); those that have it most often first."""
-        own = {paper.paper_id for paper in self.own}
-        having = [{key for key, one in looked.found.items() if self._places(one) and key not in own} for looked in each]
+        having = [one.found.keys() - {paper.paper_id for paper in self.own} for one in each]
         keys = set.union(*having) if joined == "or" else set.intersection(*having)
-        counts = {key: min(len(one.found[key].text) for one in each if key in one.found) for key in keys}
+        counts = {key: min(len(one.found[key]) for one in each if key in one.found) for key in keys}
         return sorted(keys, key=lambda key: (-counts[key], key))
-
-    def _places(self, one: PaperMentions) -> list[Place]:
-        places = one.text or (one.references if self.kind == "cites" else {})
-        return [places[at] for at in sorted(places)]
 
     def _answered(self, each: Sequence[_LookedUp], joined: str = "and") -> Routed:
         having = self._having(each, joined)
         names, many = listed([f"“{one.name}”" for one in each], joined), counted(len(self.papers), "paper")
         also = [f"“{name}”" for one in each for name in one.aliases]
-        is_cited = self.kind == "cites" and bool(self.own)
-        where = "text" if self.kind != "cites" else "references" if is_cited else "text or references"
+        where = "references" if self.kind == "cites" else "text"
         note = f"Looked for {listed([names, *also])} word for word in {many}."
-        note = f"Read the lists of references of {many}." if is_cited else note
         introduced = [
-            Block("text", f"It is introduced in “{label(one, year=False)}” ({one.file}).")
-            for one in self.own
-            if self.kind != "cites"
+            Block("text", f"It is introduced in “{label(one, year=False)}” ({one.file}).") for one in self.own
         ]
         if not having:
             said = f"I found {'all of ' if len(each) > 1 and joined == 'and' else ''}{names} in "
@@ -215,15 +202,12 @@ class _Search:
             said += "" if introduced else "; it may go by another name there."
             return Routed("mentions", note, (Block("text", said), *introduced), nothing_found=not introduced)
         said = "" if all(one.is_whole for one in each) else "At least "
-        said += (
-            f"{counted(len(having), 'other paper' if introduced else 'paper')} {'has' if len(having) == 1 else 'have'}"
-        )
-        said += f" {names}{f' (also as {listed(also)})' if also else ''} in the {where}."
-        blocks, hits = [Block("text", said)], dict[int, Hit]()
+        said += counted(len(having), "other paper" if introduced else "paper")
+        said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"
+        blocks, hits = [Block("text", f"{said} in the {where}.")], dict[int, Hit]()
         for key in having:
-            found = [one.found[key] for one in each if key in one.found and self._places(one.found[key])]
-            places = map(self._places, found if len(blocks) <= _MOST_SHOWN else [])
-            quotes = [_quoted(one[0], one[0].start, one[0].end) if is_cited else _best_quote(one) for one in places]
+            found = [[one.found[key][at] for at in sorted(one.found[key])] for one in each if key in one.found]
+            quotes = [_best_quote(places) for places in found] if len(blocks) <= _MOST_SHOWN else []
             text = f"{short_label(self.papers[key])}: {', '.join(map(_count, found))}: "
             cited = tuple(citation for _, citation, _ in quotes)
             blocks.append(Block("item", text + " · ".join(f"“{quote}”" for quote, _, _ in quotes), cited))
@@ -233,32 +217,27 @@ class _Search:
         return Routed("mentions", note, (*_shortened(blocks), *introduced), tuple(hits.values()), sure)
 
 
-def _count(one: PaperMentions) -> str:
-    """How often, and where: "3 times, p. 1, 4", "in its references"."""
-    pages = sorted({next(page_parts(at.chunk, at.start, at.end))[0] for at in one.text.values()})
-    listed_pages = f"{', '.join(map(str, pages[:_MOST_PAGES]))}{' …' * (len(pages) > _MOST_PAGES)}"
-    where = f", {'p. ' if has_pages(one.file) else PLACE}{listed_pages}" if len(pages) > 1 else ""
-    return f"{counted(len(one.text), 'time')}{where}" if one.text else "in its references"
+def _count(places: Sequence[Place]) -> str:
+    """How often, and where: "3 times, p. 1, 4"."""
+    pages = sorted({next(page_parts(at.chunk, at.start, at.end))[0] for at in places})
+    said = f"{', '.join(map(str, pages[:_MOST_PAGES]))}{' …' * (len(pages) > _MOST_PAGES)}"
+    where = f", {'p. ' if has_pages(places[0].chunk.file) else PLACE}{said}" if len(pages) > 1 else ""
+    return f"{counted(len(places), 'time')}{where}"
 
 
 def _best_quote(places: Sequence[Place]) -> tuple[str, Citation, StoredChunk]:
     """The sentence of the paper's text that has the name, one with "we" first."""
-
-    def scored(place: Place) -> tuple[float, Place, int, int]:
+    sentences_of, best = cache(split_sentences), list[tuple[Place, int, int]]()
+    for place in places[:_MOST_PLACES]:
         text = place.chunk.text
-        spans = (span for span in sentences_of(text) if span.start <= place.start < span.end)
-        span = next(spans, None)
-        start, end = (span.start, span.end) if span else (place.start, place.end)
-        marks = sum(not (char.isalpha() or char.isspace()) for char in text[start:end])
-        is_prose = (
-            span is not None and span.kind == "sentence" and end - start > 20 and marks <= _MOST_MARKS * (end - start)
-        )
-        score = is_prose * (0.9 + 0.5 * (_OURS.search(text, start, end) is not None)) + (end - start < 350) * 0.5
-        return score, place, start, end
-
-    sentences_of = cache(split_sentences)
-    _, place, start, end = max(map(scored, places[:_MOST_PLACES]), key=lambda each: each[0])
-    return _quoted(place, start, end)
+        span = next((span for span in sentences_of(text) if span.start <= place.start < span.end), None)
+        if span is not None and span.kind == "sentence":
+            words = text[span.start : span.end]
+            marks = sum(not (char.isalpha() or char.isspace()) for char in words)
+            if marks <= _MOST_MARKS * len(words):
+                best.append((place, span.start, span.end))
+    ours = [one for one in best if _OURS.search(one[0].chunk.text, *one[1:])]
+    return _quoted(*next(iter([*ours, *best]), (places[0], places[0].start, places[0].end)))
 
 
 def _quoted(place: Place, start: int, end: int) -> tuple[str, Citation, StoredChunk]:

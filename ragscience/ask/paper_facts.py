@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
 ADDRESSES = {"workplaces": "where its authors work", "emails": "the e-mail address of an author"}
 """What may be asked of a paper's authors, in words."""
-_WORKPLACE = re.compile(
-    r"universi|institut|academ|colleg|school|hospital|clinic|facult|departm|laborator|\blabs?\b|cent(?:re|er)\b|"
-    r"\binc\b|corporation|company|\bltd\b|\bgmbh\b|google|microsoft|openai|facebook|deepmind|\bwhile at\b|"
-    r"\S@|@\S|affiliat|correspond",
-    re.IGNORECASE,
-)
-_MAIL = re.compile(r"\S@|@\S|\be-?mail:", re.IGNORECASE)
-_RIGHTS = re.compile(r"copyright|©|licen[sc]e|permission|proceedings of", re.IGNORECASE)
 _LONGEST = 900
 """Characters: a longer block of authors has run into the text."""
 _MOST_SMALL = 0.3
@@ -49,17 +41,14 @@ def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Rou
 
 
 def _quotes(paper: PaperText, *, only_mail: bool) -> list[Block]:
-    """What stands above the abstract or in a footnote there and says where authors work, or has an address for mail."""
+    """What stands above the abstract or in a footnote there and is no sentence; or all there with an address."""
     chosen = []
     for part in paper.parts:
-        text = joined_lines(part.text)
-        is_there = part.kind in ("authors", "footnote") or (not part.section and part.kind != "title")
-        if part.page > 1 or not is_there or len(text) > _LONGEST or _RIGHTS.search(text):
-            continue
-        words = text.casefold().split()
+        text, words = joined_lines(part.text), part.text.casefold().split()
+        is_there = part.kind in ("authors", "footnote") or (not part.section and part.kind not in ("title", "heading"))
         is_prose = sum(word.strip(".,;:()") in STOP_WORDS for word in words) >= _MOST_SMALL * len(words)
-        tells = _MAIL.search(text) if only_mail else part.kind == "authors" or _WORKPLACE.search(text)
-        if tells and not (is_prose and part.kind != "footnote"):
+        tells = "@" in text if only_mail else not is_prose
+        if part.page == 1 and is_there and tells and len(text) <= _LONGEST:
             chosen.append(Block("quote", text, paper.cite([part])))
     return chosen[:_MOST]
 
@@ -115,38 +104,35 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     """The sentence that says it, with the line of the first page where it is printed."""
     known, authors, (year, is_guess) = paper.metadata, paper.metadata.authors, year_of(paper)
     title = f"“{label(paper, year=False)}”"
-    dated = f" ({known.year})" if known.year else ""
-    said, printed = "", list[str]()
-    if fact in ("pages", "passages"):
-        said = f"{title} has " + (counted_places([paper]) if fact == "pages" else counted(paper.chunks, "passage"))
-    elif fact == "year" and year:
-        said = f"{title} is from {year}"
-        said += ": its first page does not say so, its arXiv id or its file's name does" if is_guess else ""
+    facts: dict[str, tuple[str, list[str]]] = {
+        "pages": (f"{title} has {counted_places([paper])}", []),
+        "passages": (f"{title} has {counted(paper.chunks, 'passage')}", []),
+        "title": (f"{paper.file} is {title}", known.title.split()[:1]),
+    }
+    if year:
+        said = ": its first page does not say so, its arXiv id or its file's name does" if is_guess else ""
         said += f", at {known.venue}" if known.venue else ""
         said += f" (first version {known.published})" if known.published else ""
-        printed = [] if is_guess else [str(year)]
-    elif fact == "venue" and (known.venue or known.arxiv_id):
+        facts["year"] = f"{title} is from {year}{said}", [] if is_guess else [str(year)]
+    if known.venue:
         where = f"{'in' if known.kind == 'article' else 'at'} {known.venue} {known.year or ''}".rstrip()
-        on_arxiv = f"The venue of {title} is not known; it is on arXiv as {known.arxiv_id}"
-        said = f"{title} was published {where}" if known.venue else on_arxiv
-        printed = [known.venue, known.doi] if known.venue else [known.arxiv_id]
-    elif fact == "title":
-        said, printed = f"{paper.file} is {title}", known.title.split()[:1]
-    elif fact in ("DOI", "arXiv id") and (known.doi or known.arxiv_id):
-        value, other = (known.doi, known.arxiv_id) if fact == "DOI" else (known.arxiv_id, known.doi)
-        said = f"The {fact} of {title} is {value or 'not known'}"
-        said += "" if value else f"; its {'arXiv id' if fact == 'DOI' else 'DOI'} is {other}"
-        printed = [value or other]
-    elif fact in ("first author", "last author") and authors:
+        facts["venue"] = f"{title} was published {where}", [known.venue, known.doi]
+    elif known.arxiv_id:
+        where = f"The venue of {title} is not known; it is on arXiv as {known.arxiv_id}"
+        facts["venue"] = where, [known.arxiv_id]
+    for name, value in (("DOI", known.doi), ("arXiv id", known.arxiv_id)):
+        facts |= {name: (f"The {name} of {title} is {value}", [value])} if value else {}
+    if authors:
+        printed, dated = [authors[0], authors[0].split()[-1]], f" ({known.year})" if known.year else ""
         others = f" (of {len(authors)})" if len(authors) > 1 else ""
-        said = f"The {fact} of {title} is {authors[0 if fact == 'first author' else -1]}{others}"
-    elif fact == "number of authors" and authors:
-        said = f"{title} has {counted(len(authors), 'author')}: {listed(authors)}"
-    elif fact == "authors" and authors:
-        said = f"{title} was written by {listed(authors)}{dated}"
-    if "author" in fact and authors:
-        printed = [authors[0], authors[0].split()[-1]]
-    said = said or f"The {fact} of {title} {'are' if fact == 'authors' else 'is'} not known"
+        facts |= {
+            "first author": (f"The first author of {title} is {authors[0]}{others}", printed),
+            "last author": (f"The last author of {title} is {authors[-1]}{others}", printed),
+            "number of authors": (f"{title} has {counted(len(authors), 'author')}: {listed(authors)}", printed),
+            "authors": (f"{title} was written by {listed(authors)}{dated}", printed),
+        }
+    none = f"The {fact} of {title} {'are' if fact == 'authors' else 'is'} not known"
+    said, printed = facts.get(fact, (none, []))
     citations = _printed_at(context.library, paper, printed)
     if not citations and paper.file not in said:
         said = said.replace(title, f"{title} ({paper.file})")

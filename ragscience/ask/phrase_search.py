@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ragscience.ask.route_records import RouteContext
-from ragscience.core.records import NOTE, StoredChunk
+from ragscience.core.records import StoredChunk
 from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import joined_lines, tokenize
 
@@ -19,36 +19,27 @@ _BETWEEN = "[\\s\\-\u2010\u2011\u2013_]{0,3}+"
 _MARKS = "[\\W_]{0,4}+"
 """Between words that the phrase has other marks between: a title with a colon."""
 _HYPHEN = "(?:[-\u2010\u00ad](?:[ \\t]*+\n\\s*+)?+)?+"
-_SURNAME = re.compile(r"\s(?:[A-Z]\.?\s){0,2}[A-Z][a-zà-ÿ]")
-_ISE = re.compile(r"is(?=(?:e[sdr]?|ers|ing|ations?)$)")
-_PLURAL = re.compile(r"(?<![^\W_])([A-Z]{2,}[0-9]*)s$")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_LONGEST_ENDING = 9
 _SAME_WORD = 3
 """Two words of one stem are forms of one another if their lengths differ by no more letters."""
 
 
 class Phrase:
-    """A phrase with its forms: plural and other endings of its last word, with and without hyphens, -ise as -ize."""
+    """A phrase with its forms: plural and other endings of its last word, with and without hyphens."""
 
     def __init__(self, text: str) -> None:
-        self.text = _PLURAL.sub(r"\1", " ".join(text.split()))
+        self.text = " ".join(text.split())
         self.pieces = _PIECE.findall(self.text)
         last = self.pieces[-1] if self.pieces else ""
         self._last = last.casefold()
         self._may_vary = last.isalpha() and len(last) > 2 and (last.islower() or not last[1:].islower())
         self._is_shaped = any(char.isupper() for piece in self.pieces for char in piece[1:])
-        self.may_be_person = len(self.pieces) == 1 and last.istitle()
-        """Whether it may be someone's first name."""
-        self._is_acronym = self.text.isupper() and self.text.isalpha()
-        stem = _stem_of(last) if self._may_vary else ""
-        begin = self._last[: max(3, min(len(stem) - 1, len(self._last) - 1))] if stem else self._last
-        words = [_spelled(piece.casefold()) for piece in self.pieces[:-1]]
-        most = max(_LONGEST_ENDING, len(last) - len(begin) + _SAME_WORD)
-        words.append(_spelled(begin) + (f"[^\\W\\d_]{{0,{most}}}+" if self._may_vary else ""))
+        words = [_spelled(piece.casefold()) for piece in self.pieces]
+        if self._may_vary:
+            words[-1] = f"{_spelled(self._last[: max(3, len(_stem_of(last)) - 1)])}[^\\W\\d_]*+"
         gaps = [self.text[one.end() : two.start()] for one, two in pairwise(_PIECE.finditer(self.text))]
         joints = [_BETWEEN if not gap.strip(" -_\u2010\u2011\u2013") else _MARKS for gap in gaps]
-        whole = words[0] + "".join(map("".join, zip(joints, words[1:], strict=True))) if self.pieces else "(?!)"
+        whole = words[0] + "".join(map("".join, zip(joints, words[1:], strict=True))) if words else "(?!)"
         self.pattern = re.compile(rf"(?<![^\W_]){whole}(?![^\W_])", re.IGNORECASE)
 
     def in_text(self, text: str) -> list[tuple[int, int]]:
@@ -56,30 +47,24 @@ class Phrase:
         return [found.span() for found in self.pattern.finditer(text) if self._is_form(found.group())]
 
     def _is_form(self, found: str) -> bool:
-        if self._is_acronym and (found.islower() or found.istitle()):
+        if self._is_shaped and (found.islower() or (self.text.isupper() and found.istitle())):
             return False  # "GLUE" is not "glue"
-        if self._is_shaped and found.islower():
-            return False
-        if not self._may_vary:
-            return True
         word = "".join(_PIECE.findall(found)).casefold()[sum(map(len, self.pieces[:-1])) :]
-        is_near = abs(len(word) - len(self._last)) <= _SAME_WORD
-        return word.endswith(self._last) or (is_near and _stem_of(word) == _stem_of(self._last))
+        is_near = abs(len(word) - len(self._last)) <= _SAME_WORD and _stem_of(word) == _stem_of(self._last)
+        return not self._may_vary or is_near
 
 
 def _stem_of(word: str) -> str:
-    """The stem, of "normalise" as of "normalize"."""
-    return "".join(tokenize(_ISE.sub("iz", word))[:1])
+    return "".join(tokenize(word)[:1])
 
 
 def _spelled(word: str) -> str:
-    """A pattern for the word: broken at a line's end or not, with s as z; a year also by its last two digits."""
+    """A pattern for the word, broken at a line's end or not; a year also by its last two digits."""
     if _YEAR.fullmatch(word):
         return f"(?:{word[:2]}|['’])?{word[2:]}"
     if word[:1].isdigit():
         return rf"(?:v(?:ersion)?\.?\s?)?{re.escape(word)}"
-    letters = ["[sz]" if char in "sz" and word[at - 1 : at] == "i" else re.escape(char) for at, char in enumerate(word)]
-    return _HYPHEN.join(letters) if len(word) > 3 else "".join(letters)
+    return (_HYPHEN if len(word) > 3 else "").join(map(re.escape, word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,55 +76,31 @@ class Place:
     end: int
 
 
-@dataclass
-class PaperMentions:
-    """Where one paper has a phrase; each place of the paper once, though passages overlap."""
-
-    paper_id: int
-    file: str
-    text: dict[int, Place] = field(default_factory=dict)
-    """By its offset in the paper."""
-    references: dict[int, Place] = field(default_factory=dict)
-    """Those in its list of references."""
+Found = dict[int, dict[int, Place]]
+"""By the id of each paper its places, each once though passages overlap, by their offset in the paper."""
 
 
 def find_phrases(
-    phrases: Sequence[Phrase], papers: Collection[int], context: RouteContext
-) -> tuple[dict[int, PaperMentions], bool]:
-    """(those of the papers, by id, that have one of the phrases; whether all passages with their words were read).
+    texts: Sequence[str], papers: Collection[int], context: RouteContext, kinds: tuple[str, ...] = ()
+) -> tuple[Found, bool]:
+    """(where those of the papers, by id, have one of the phrases; whether all passages with their words were read).
 
-    Lists of references are read, too, unless the filters say which kinds of passages count.
+    `kinds` of passages are read, or those that the filters say, most with the words first.
     """
-    found: dict[int, PaperMentions] = {}
-    is_whole = True
-    for phrase in phrases:
-        chunks, is_all = _candidates(phrase, papers, context)
-        is_whole = is_whole and is_all
-        for chunk in chunks:
-            spans = phrase.in_text(chunk.text) if chunk.kind != NOTE or NOTE in context.filters.kinds else []
-            if chunk.kind == "reference" and phrase.may_be_person:
-                spans = [span for span in spans if not _SURNAME.match(chunk.text, span[1])]
-            if not spans:
-                continue
-            paper = found.setdefault(chunk.paper_id, PaperMentions(chunk.paper_id, chunk.file))
-            places = paper.references if chunk.kind == "reference" else paper.text
-            for start, end in spans:
-                places.setdefault(chunk.start + start, Place(chunk, start, end))
-    return found, is_whole
-
-
-def _candidates(phrase: Phrase, papers: Iterable[int], context: RouteContext) -> tuple[list[StoredChunk], bool]:
-    """The passages with all words of the phrase, at most MOST_PASSAGES; and whether these are all."""
     import numpy as np
 
-    library = context.library
-    kinds = context.filters.kinds or ("all",)
-    ids = library.select(replace(context.filters, kinds=kinds, paper_ids=tuple(papers)))
-    if ids is None or not _terms(phrase.text):
-        return [], True
-    having = [library.keywords.having(_terms(spelling), ids) for spelling in _spellings(phrase)]
-    found = np.unique(np.concatenate(having))
-    return library.chunks(found[:MOST_PASSAGES].tolist()), found.size <= MOST_PASSAGES
+    found, is_whole, library = Found(), True, context.library
+    kept = replace(context.filters, kinds=kinds or context.filters.kinds, paper_ids=tuple(papers))
+    ids = library.select(kept) if papers else None
+    for phrase in map(Phrase, texts) if ids is not None else ():
+        having = [library.keywords.having(_terms(text), ids) for text in _spellings(phrase) if _terms(text)]
+        numbers = np.unique(np.concatenate(having)) if having else np.empty(0, np.int64)
+        is_whole = is_whole and numbers.size <= MOST_PASSAGES
+        for chunk in library.chunks(numbers[:MOST_PASSAGES].tolist()):
+            for start, end in phrase.in_text(chunk.text):
+                places = found.setdefault(chunk.paper_id, {})
+                places.setdefault(chunk.start + start, Place(chunk, start, end))
+    return found, is_whole
 
 
 def _spellings(phrase: Phrase) -> list[str]:
@@ -159,17 +120,16 @@ _AROUND = 120
 _MOST = 2
 
 
-def aliases_of(phrase: Phrase, found: dict[int, PaperMentions]) -> tuple[str, ...]:
+def aliases_of(phrase: str, found: Found) -> tuple[str, ...]:
     """At most _MOST other names of the phrase: "(LSTM)" behind it, the words that "(LSTM)" stands behind."""
     names: dict[str, str] = {}
-    own = _flat(phrase.text)
-    for one in found.values():
-        for place in (*one.text.values(), *one.references.values()):
-            near = joined_lines(place.chunk.text[max(0, place.start - _AROUND) : place.end + _AROUND])
-            for short, long in short_forms(near) if "(" in near else ():
-                other = long if _flat(short) == own else short if _flat(long) == own else ""
-                if len(short) > 2 and other:
-                    names.setdefault(_flat(other), other)
+    own = _flat(phrase)
+    for place in (place for places in found.values() for place in places.values()):
+        near = joined_lines(place.chunk.text[max(0, place.start - _AROUND) : place.end + _AROUND])
+        for short, long in short_forms(near) if "(" in near else ():
+            other = long if _flat(short) == own else short if _flat(long) == own else ""
+            if len(short) > 2 and other:
+                names.setdefault(_flat(other), other)
     return tuple(names.values())[:_MOST]
 
 
