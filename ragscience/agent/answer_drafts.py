@@ -17,7 +17,6 @@ from ragscience.search.first_pass import asked_terms
 
 if TYPE_CHECKING:
     from ragscience.agent.agent_state import AgentContext
-    from ragscience.agent.llm_questions import Grade
     from ragscience.models.model_protocols import ChatModel
 
 
@@ -29,7 +28,7 @@ _WORTH = {"supported": 1.0, "quote": 1.0, "weak": 0.8, "unsupported": 0.0}
 """Of a claim in the score, by its verdict."""
 _PART_COVERED = 0.5
 """Share of a sub-query's terms that one passage must hold, else the sub-query counts as not answered yet."""
-_MOST_TOLD = 8
+MOST_TOLD = 8
 """Missing things, and claims without a passage, that go back as feedback."""
 _LONGEST_TOLD = 200
 """Characters of each."""
@@ -51,11 +50,10 @@ def merged(found: Sequence[Found], limit: int, *, first: int = MOST_QUERIES) -> 
     end, for a second look is made with fewer words of the question and should not push out what the first has found.
     Scores of different searches do not compare (each is scaled over its own candidates).
     """
-    once = in_turn([each.hits for each in found[:first]])[:limit]
-    known = {hit.chunk.chunk_id for hit in once}
-    added = [hit for hit in in_turn([each.hits for each in found[first:]]) if hit.chunk.chunk_id not in known]
-    added = added[: max(limit // LATER_SHARE, limit - len(once))]
-    return [*once[: limit - len(added)], *added]
+    early = in_turn([each.hits for each in found[:first]])
+    known = {hit.chunk.chunk_id for hit in early}
+    later = [hit for hit in in_turn([each.hits for each in found[first:]]) if hit.chunk.chunk_id not in known]
+    return [*early[: limit - min(len(later), limit // LATER_SHARE)], *later][:limit]
 
 
 def draft(
@@ -118,7 +116,7 @@ def graded(question: str, parts: Sequence[str], one: GradedDraft) -> GradedDraft
     asked, held = set(asked_terms(question)), set().union(*texts)
     words = (word.strip(".,;:?!()[]\"'“”‘’") for word in question.split())
     absent = dict.fromkeys(word for word in words if (asked - held).intersection(tokenize(word)))
-    missing = (*absent, *(part for part in parts if part != question and not _covered(part, texts)))[:_MOST_TOLD]
+    missing = (*absent, *(part for part in parts if part != question and not _covered(part, texts)))[:MOST_TOLD]
     if made.refused:
         return replace(one, missing=missing, why="refused")
     worth = [_WORTH[each.verdict] for each in made.sentences if each.verdict in _WORTH]
@@ -129,18 +127,7 @@ def graded(question: str, parts: Sequence[str], one: GradedDraft) -> GradedDraft
     }
     why = min(grades, key=lambda name: grades[name])
     unsupported = tuple(each.text[:_LONGEST_TOLD] for each in made.sentences if each.verdict == "unsupported")
-    return replace(one, score=round(grades[why], 4), missing=missing, unsupported=unsupported[:_MOST_TOLD], why=why)
-
-
-def graded_by_both(ours: GradedDraft, theirs: Grade) -> GradedDraft:
-    """The lower score with its reason, and what either says is missing or unsupported."""
-    return replace(
-        ours,
-        score=min(ours.score, theirs.score),
-        missing=tuple(dict.fromkeys((*theirs.missing, *ours.missing)))[:_MOST_TOLD],
-        unsupported=tuple(dict.fromkeys((*ours.unsupported, *theirs.unsupported)))[:_MOST_TOLD],
-        why="the model's grade" if theirs.score < ours.score else ours.why,
-    )
+    return replace(one, score=round(grades[why], 4), missing=missing, unsupported=unsupported[:MOST_TOLD], why=why)
 
 
 def _covered(part: str, texts: Sequence[set[str]]) -> bool:

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, AgentState, GradedDraft
-from ragscience.agent.answer_drafts import draft, graded, graded_by_both, guarded, merged_found
+from ragscience.agent.answer_drafts import MOST_TOLD, draft, graded, guarded, merged_found
 from ragscience.agent.llm_questions import GRADE, SPLIT, LLMQuestion, Split, listed, one_line
 from ragscience.agent.tools import ToolResult, ToolsUsed
 from ragscience.ask.prompts import conversation
-from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
+from ragscience.ask.sides import SubQuery, in_its_papers, sides
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.prompt_templates import sanitize
@@ -131,7 +131,7 @@ class Nodes:
         queue = _not_asked(wanted, state.rounds)
         if split is None or not queue:
             by, missing = "rules", () if first else state.drafts[-1].missing
-            wanted += parts_of(question, names) if first else _about_missing(question, missing, names)
+            wanted += sides(question, names) if first else _about_missing(question, missing, names)
             queue = _not_asked(wanted, state.rounds)
         rounds = (*state.rounds, tuple(queue)) if queue else state.rounds
         summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"
@@ -236,8 +236,17 @@ class Nodes:
         if made.mode == "llm" and not made.refused:
             said = f"Question: {one_line(state.question)}\n\nDraft:\n{sanitize(made.text)}"
             theirs = self._asked("a grade", GRADE, said, made.found.hits)
-            if theirs is not None:
-                one, by = graded_by_both(one, theirs), "llm"
+            if theirs is not None:  # the lower score counts, with what either says is missing or unsupported
+                one, by = (
+                    replace(
+                        one,
+                        score=min(one.score, theirs.score),
+                        missing=tuple(dict.fromkeys((*theirs.missing, *one.missing)))[:MOST_TOLD],
+                        unsupported=tuple(dict.fromkeys((*theirs.unsupported, *one.unsupported)))[:MOST_TOLD],
+                        why="the model's grade" if theirs.score < one.score else one.why,
+                    ),
+                    "llm",
+                )
         better = all(one.rank > each.rank for each in state.drafts[:-1])
         return {"drafts": (*state.drafts[:-1], one)}, {
             "summary": f"{one.score:.2f} ({one.why})" + ("" if better else ", not better than before"),
@@ -303,11 +312,11 @@ def _folded(text: str) -> str:
 
 def _about_missing(question: str, missing: Sequence[str], names: PaperNames | None) -> list[SubQuery]:
     """A search for each thing that no passage says yet, within the papers that it or the question names."""
-    of_question = [each for each in in_its_papers(question, names) if each.papers]
+    papers = {each.papers for each in in_its_papers(question, names)}
     found: list[SubQuery] = []
     for phrase in missing:
-        own = [each for each in in_its_papers(phrase, names) if each.papers]
-        found += own or [SubQuery(phrase, each.papers) for each in of_question] or [SubQuery(phrase)]
+        own = in_its_papers(phrase, names)
+        found += own if own[0].papers else [SubQuery(phrase, files) for files in papers]
     return found
 
 

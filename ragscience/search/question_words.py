@@ -4,7 +4,7 @@ Misspelt is what neither a dictionary of English nor a passage has; the library'
 
 The keyword index has stems, not words as they are spelled. So the words one edit away from the one that was written are
 made and looked up (Norvig 2007, "How to Write a Spelling Corrector"), a few hundred for a word, however large the
-library is; the best is taken only where a passage has it as it is spelled.
+library is.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ _TRIED = 3
 _WORD = re.compile(r"(?<![\w’'.+/-])[A-Za-z]+(?![\w’'+/-])")
 _VOWELS = "aeiou"
 _KEYS = "qwertyuiop asdfghjkl zxcvbnm"
-_IN_PASSAGE = re.compile(r"[A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +69,18 @@ def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...
 
     A word is misspelt where no passage has its stem and the dictionary does not have it. It is taken for the word one
     edit away that most passages have; its first and last letter stay, and no letter becomes another but a vowel another
-    vowel, or a key its neighbour: "statin" is not "static". Numbers, short words and what has digits or hyphens in it
-    stay; a word with a capital is corrected to one that the passages write with a capital, and one with a capital
-    inside ("FlashAttention") to one with the same capitals. A question in another language stays as it is.
+    vowel, or a key its neighbour: "statin" is not "static". Numbers, short words and what has digits, hyphens or
+    capitals in it stay ("FlashAttention"). A question in another language stays as it is.
     """
     if language_of(question):
         return question, ()
     written = [match for match in _WORD.finditer(question) if SHORTEST <= len(match[0]) <= LONGEST]
-    unknown = _unknown([match[0] for match in written], library)
+    passages = _passages([match[0] for match in written], library) if written else []
     found: list[Correction] = []
-    for match in (each for each in written if each[0] in unknown):
-        if len(found) == MOST_WORDS:
-            break
-        start, end = match.span()
-        if meant := _meant(match[0], library, is_name=match[0][0].isupper() and start > 0):
-            found.append(Correction(question[start:end], meant, start, end))
+    for match, having in zip(written, passages, strict=True):
+        is_known = having or not match[0][1:].islower() or match[0].lower() in _dictionary()
+        if len(found) < MOST_WORDS and not is_known and (meant := _meant(match[0], library)):
+            found.append(Correction(match[0], meant, *match.span()))
     for each in reversed(found):
         question = question[: each.start] + each.meant + question[each.end :]
     return question, tuple(found)
@@ -111,16 +107,6 @@ def _is_likely(word: str, other: str) -> bool:
     return not is_replaced or set(pair) <= set(_VOWELS) or pair in _KEYS or pair[::-1] in _KEYS
 
 
-def _unknown(words: Sequence[str], library: Store) -> set[str]:
-    if not words:
-        return set()
-    absent = {word for word, passages in zip(words, _passages(words, library), strict=True) if not passages}
-    if not absent:
-        return absent
-    known = _dictionary()
-    return {word for word in absent if word.lower() not in known}
-
-
 def _passages(words: Sequence[str], library: Store) -> list[int]:
     """How many passages have the stem of each word; 0 for a stop word."""
     stems = [next(iter(tokenize(word)), "") for word in words]
@@ -128,40 +114,16 @@ def _passages(words: Sequence[str], library: Store) -> list[int]:
     return [known.get(stem, 0) for stem in stems]
 
 
-def _meant(word: str, library: Store, *, is_name: bool) -> str:
-    lower = word.lower()
-    of_stem: dict[str, list[str]] = {}
-    for variant in sorted(_one_edit_away(lower)):
-        of_stem.setdefault(next(iter(tokenize(variant)), ""), []).append(variant)
-    passages = dict(zip(of_stem, _passages([variants[0] for variants in of_stem.values()], library), strict=True))
-    likely = sorted(
-        (stem for stem in of_stem if passages[stem] >= FEWEST_PASSAGES),
-        key=lambda stem: (stem[0] != lower[0], -passages[stem], stem),
-    )
-    for stem in likely[:_TRIED]:
-        spelled = _as_spelled(of_stem[stem], library)
-        if spelled and (not is_name or not spelled.islower()) and _may_be_coined(word, spelled):
-            return spelled if is_name else spelled.lower()
+def _meant(word: str, library: Store) -> str:
+    """The likeliest word, which a passage has as it is spelled, with the same first letter; empty without one."""
+    variants = sorted(_one_edit_away(word.lower()))
+    passages = zip(_passages(variants, library), variants, strict=True) if variants else ()
+    likely = sorted(((-having, each) for having, each in passages if having >= FEWEST_PASSAGES))[:_TRIED]
+    for _, meant in likely:
+        ids, _ = library.keywords.search(meant, _LOOKED_INTO, None)
+        if any(meant in map(str.lower, _WORD.findall(chunk.text)) for chunk in library.chunks(ids.tolist())):
+            return word[0] + meant[1:]
     return ""
-
-
-def _may_be_coined(word: str, spelled: str) -> bool:
-    """Whether a name with capitals inside has the same ones in `spelled`: QLoRA is not a misspelt LoRA."""
-    is_plain = word[1:].islower() or word.isupper()
-    return is_plain or [each for each in word if each.isupper()] == [each for each in spelled if each.isupper()]
-
-
-def _as_spelled(variants: Sequence[str], library: Store) -> str:
-    """What the passages have most often of some words of one stem, as they write it; "" where they have none."""
-    wanted = frozenset(variants)
-    spelled = [each for text in _read(variants[0], library) for each in _IN_PASSAGE.findall(text)]
-    spelled = [each for each in spelled if each.lower() in wanted]
-    return max(sorted(set(spelled)), key=spelled.count) if spelled else ""
-
-
-def _read(words: str, library: Store) -> list[str]:
-    ids, _ = library.keywords.search(words, _LOOKED_INTO, None)
-    return [chunk.text for chunk in library.chunks(ids.tolist())]
 
 
 _WRITTEN = re.compile(r"[^\W_]++(?:[-.,'’·][^\W_]++)*+")
