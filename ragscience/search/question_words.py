@@ -116,10 +116,11 @@ def _passages(words: Sequence[str], library: Store) -> list[int]:
 
 def _meant(word: str, library: Store) -> str:
     """The likeliest word, which a passage has as it is spelled, with the same first letter; empty without one."""
-    variants = sorted(_one_edit_away(word.lower()))
-    passages = zip(_passages(variants, library), variants, strict=True) if variants else ()
-    likely = sorted(((-having, each) for having, each in passages if having >= FEWEST_PASSAGES))[:_TRIED]
-    for _, meant in likely:
+    variants = sorted(_one_edit_away(word.lower()), key=lambda each: (each not in _dictionary(), each))
+    of_stem = {next(iter(tokenize(each)), ""): each for each in reversed(variants)}
+    passages = zip(_passages([*of_stem.values()], library), of_stem.values(), strict=True) if variants else ()
+    likely = sorted(passages, key=lambda each: -each[0])[:_TRIED]
+    for meant in (each for having, each in likely if having >= FEWEST_PASSAGES):
         ids, _ = library.keywords.search(meant, _LOOKED_INTO, None)
         if any(meant in map(str.lower, _WORD.findall(chunk.text)) for chunk in library.chunks(ids.tolist())):
             return word[0] + meant[1:]
