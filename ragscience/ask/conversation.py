@@ -1,12 +1,12 @@
 """What a turn of a conversation asks, by the turns before it: a state, and readings of the new question.
 
-The state is what was spoken of: the papers in focus, those before them, and the last question. It is
+The state is what was spoken of: the papers in focus, those listed last, and the last questions. It is
 worked out again from the turns each time, so that a chat, the page and an API that gets only messages understand a turn
 alike.
 
 A turn has several readings: the question with a name for its pronoun, within the papers in focus; the last question
-with the new words in the place of those most like them; both questions together; and the question as it stands, but
-where a pronoun or a missing verb shows that it goes on. Each is searched for, and the best answered one wins.
+with another paper's name, or with the new words behind it; and the question as it stands. Each is searched for, and the
+best answered one wins.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragscience.ask import turn_wording as wording
 from ragscience.core.records import Turn
 from ragscience.core.tokenizing import terms
+from ragscience.search.names import LEAST_SURE
 
 if TYPE_CHECKING:
     from ragscience.search.names import MentionedPaper, PaperNames
@@ -27,20 +27,53 @@ if TYPE_CHECKING:
 TURNS_BACK = 6
 """Turns that the state is worked out from."""
 QUESTIONS_BACK = 3
-"""Questions that a fragment may be put into."""
+"""Questions in which a name may be replaced."""
 MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
-SURE = 0.5
-"""Strength of a name from which it moves the focus to its paper."""
 LEANING, NOT_LEANING, NAMED = 0.8, 0.3, 0.6
-SURELY_LEANING = 3
-"""Things up to which a turn with a pronoun or without a verb says is about the papers in focus alone."""
-SELF_SAID = 0.15
-LEAST_LEANING = 0.35
 """What is added to the worth of a reading about the papers in focus: where the turn leans on them, and where it may as
 well be a new question; and of both questions together."""
-LEAST_ALIKE = 0.45
-"""Likeness of a word to the one that it is put in the place of, 0 to 1."""
+FRAGMENT_TERMS = 4
+"""Content words up to which a turn without a verb is a fragment."""
+LEANING_TERMS = 2
+"""Content words up to which a question that names nothing is about the papers in focus."""
+SMALL_TALK = frozenset(
+    """
+    thanks thank you thx ty ok okay great good nice cool perfect awesome hi hello hey bye goodbye cheers yes yep no nope
+    sure fine well done much so very a lot morning evening got it i see that's that is helpful interesting wow all for
+    now alright right understood makes sense
+    """.split()  # noqa: SIM905
+)
+POLITE = SMALL_TALK - frozenset("you yes yep no nope sure so very a lot it i see that's that is all for now".split())  # noqa: SIM905
+OF_LIBRARY = frozenset(("papers", "library"))
+"""Who says one of these asks of all papers."""
+JOINING = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905
+CORRECTING = frozenset("no nope sorry actually rather not".split())  # noqa: SIM905
+ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
+VERBS = frozenset(
+    """
+    is are was were be do does did has have had can could will would should may might summarize summarise explain
+    describe list show give tell compare find define name
+    """.split()  # noqa: SIM905
+)
+PREPOSITIONS = frozenset("on in for with at by from of under after before using without".split())  # noqa: SIM905
+PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
+WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
+THING = "paper|article|study|work|model|method|approach|system|algorithm|technique"
+POINTER = re.compile(
+    r"\b(?:(?P<own>its)|(?P<one>it)(?! (?:takes?|took|is (?:possible|necessary|clear|true))\b)"
+    r"|(?P<they>they|them|their|theirs|he|him|his|she|her)"
+    rf"|(?:the |this |that )?(?P<place>{'|'.join(PLACES)})(?: (?:one|paper)s?\b|(?=\W*$))"
+    rf"|(?:the|this|that|these|those) (?P<thing>{THING})"
+    r"|(?:this|that|these|those) ones?"
+    rf"|(?:the|this|that|these|those) (?P<part>(?:{THING}|author|architecture|result|experiment|dataset)s"
+    r"|author|architecture|results?|table|figure|section|equation|dataset|experiment)"
+    r"|(?<=is |as |re |do |es |id )(?P<that>this|that|these|those)"
+    rf"|(?P<alone>this|that|these|those)(?=\W*$| (?:{'|'.join(sorted(VERBS | PREPOSITIONS))})\b))\b",
+    re.IGNORECASE,
+)
+MEANING = re.compile(r"\b(?:i )?(?:mean|meant|was asking about|am asking about)\b|\binstead\b", re.IGNORECASE)
+WHAT_ABOUT = re.compile(r"(?:what|how) about\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +93,8 @@ class DialogueState:
     """The papers that "it" means; one, most of the time."""
     listed: tuple[Subject, ...] = ()
     """The papers of the last answer, in its order."""
-    earlier: tuple[Subject, ...] = ()
-    """All that were in focus, the first first."""
     questions: tuple[str, ...] = ()
     """The last ones, as they were understood, the newest first."""
-
-    @property
-    def question(self) -> str:
-        """The last question."""
-        return next(iter(self.questions), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +109,6 @@ class TurnReading:
     """What is added to its worth, 0 to 1, when the best reading is chosen."""
     is_only_searched: bool = False
     """Whether it is words to search for, and nothing that the library itself might be asked."""
-    before: str = ""
-    """The question that it goes on with: passages that are found for both count more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +138,21 @@ def held_reading(
 
     `spoken` is all that was said so far.
     """
-    meant = _papers_meant(TurnReading(rewritten), names)
-    same = next((each for each in readings if _papers_meant(each, names) == meant), None)
+    meant = set(_named_files(rewritten, names))
+    same = next((each for each in readings if set(_named_files(each.text, names) or each.files) == meant), None)
     if same is None:
         return []
-    known = spoken.casefold() + " ".join(_called(Subject(file, ""), names) for file in meant).casefold()
-    is_new = any(word not in known for word in _shaped_words(rewritten))
+    known = [name.name for file in meant for name in names.of_paper(names.id_of(file))]
+    known_words = re.sub(r"[_\W]+", " ", " ".join([*known, *meant])) + spoken
+    is_new = any(word not in known_words.casefold() for word in _shaped_words(rewritten))
     is_lost = any(word not in rewritten.casefold() for word in _shaped_words(question))
     return [] if is_new or is_lost else [replace(same, text=rewritten)]
 
 
 def _shaped_words(text: str) -> list[str]:
-    return [word.casefold() for word in wording.WORD.findall(text)[1:] if len(word) > 1 and wording.is_shaped(word)]
-
-
-def _papers_meant(reading: TurnReading, names: PaperNames) -> frozenset[str]:
-    return frozenset(_named_files(reading.text, names) or reading.files)
+    """The words with a capital or a digit, as names have, but for the first."""
+    words = (word for word in WORD.findall(text)[1:] if len(word) > 1)
+    return [word.casefold() for word in words if any(letter.isupper() or letter.isdigit() for letter in word)]
 
 
 # The state
@@ -159,7 +182,6 @@ def _after(turn: Turn, understood: Understood, state: DialogueState, names: Pape
     return DialogueState(
         focus or (() if len(cited) > 1 and understood.kind == "new" else state.focus),
         _subjects(cited[:MOST_LISTED], names),
-        tuple(dict.fromkeys((*state.earlier, *focus))),
         tuple(dict.fromkeys((asked, *state.questions)))[:QUESTIONS_BACK],
     )
 
@@ -179,140 +201,99 @@ def _files(papers: Sequence[Subject]) -> tuple[str, ...]:
 
 
 def _surely_named(text: str, names: PaperNames) -> list[MentionedPaper]:
-    return [one for one in names.in_text(text) if one.strength >= SURE]
+    return [one for one in names.in_text(text) if one.strength >= LEAST_SURE]
 
 
 def _named_files(text: str, names: PaperNames) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.file for one in _surely_named(text, names)))
 
 
-def _called(paper: Subject, names: PaperNames) -> str:
-    known = " ".join(name.name for name in names.of_paper(names.id_of(paper.file)))
-    return re.sub(r"[_\W]+", " ", f"{known} {paper.file}")
-
-
 # The readings
 
 
 def _understood(question: str, state: DialogueState, names: PaperNames) -> Understood:
-    words = [word.casefold() for word in wording.WORD.findall(question)]
-    if words and set(words) <= wording.SMALL_TALK and set(words) & wording.POLITE:
+    words = {word.casefold() for word in WORD.findall(question)}
+    plain = TurnReading(question, is_only_searched=True)
+    as_it_is = Understood("new", (TurnReading(question),))
+    if words & POLITE and words <= SMALL_TALK:
         return Understood("small talk", (TurnReading(question),))
-    if not state.question:
-        return Understood("new", (TurnReading(question),))
-    text, is_correction, is_about = wording.without_opening(question)
-    is_opened = text != question
-    lead, text = _lead(text, state, names)
-    state = replace(state, focus=lead) if lead else state
-    kind, plain = "correction" if is_correction else "follow-up", TurnReading(question, is_only_searched=True)
+    if not state.questions:
+        return as_it_is
+    text, is_correction, is_about = _without_opening(question)
+    kind, is_opened = "correction" if is_correction else "follow-up", text != question
     named = _surely_named(text, names)
-    pointer = wording.POINTER.search(text, 0, named[0].start if named else len(text))
+    pointer = POINTER.search(text, 0, named[0].start if named else len(text))
     pointed = _pointed_at(pointer, state)
+    about = _files(pointed or state.focus)
     rest = text if not pointer else text[: pointer.start()] + text[pointer.end() :]
-    if not text or (pointed and not wording.WORD.search(rest)):
-        about = lead or pointed or state.focus
-        again = TurnReading(f"What is {about[0].name} about?" if about else state.question, _files(about), LEANING)
-        return Understood(kind, (again, plain))
-    if set(words) & wording.OF_LIBRARY and not pointed:
-        return Understood("new", (TurnReading(wording.capital(text)), plain) if is_opened else (TurnReading(question),))
-    if wording.is_fragment(text, is_about=is_about or is_correction):
-        if named and not (is_opened or is_about):
-            return Understood("new", (TurnReading(question),))
-        return Understood(kind, (*_in_place(text, state, named, names, is_opened=is_opened), plain))
-    about = pointed or state.focus
-    if named and not pointed:
-        return Understood("new", (TurnReading(wording.capital(text) if is_opened else question),))
-    if not about:
-        return Understood("new", (TurnReading(question),))
-    files, said = () if named else _files(about), wording.said(text)
-    is_new = not (pointed or lead or is_opened or said <= 2)
-    prior = NOT_LEANING if is_new else max(LEANING - SELF_SAID * max(0, said - 1), LEAST_LEANING)
-    leans = (
-        (pointed or not set(wording.WORD.findall(text.casefold())) & wording.VERBS) and files and said <= SURELY_LEANING
-    )
-    before = state.question if leans and not lead else ""
-    resolved = TurnReading(_with_names(text, pointer, pointed) if pointer else text, files, prior, before=before)
-    if is_new:
-        return Understood("new", (TurnReading(question), resolved))
-    return Understood(kind, (resolved,) if leans else (resolved, plain))
+    if not text or (pointed and not WORD.search(rest)):
+        return Understood(kind, (TurnReading(state.questions[0], about, LEANING), plain))
+    alone = TurnReading(_capital(text) if is_opened else question)
+    if words & OF_LIBRARY and not pointed:
+        return Understood("new", (alone, plain) if is_opened else (alone,))
+    if _is_fragment(text, is_about=is_about or is_correction):
+        is_new = named and not (is_opened or is_about)
+        return as_it_is if is_new else Understood(kind, (*_in_place(text, state, named, is_opened, names), plain))
+    if (named and not pointed) or not about:
+        return Understood("new", (alone,)) if named else as_it_is
+    said = [word for word in WORD.findall(text) if word.casefold() not in ASKING | VERBS]
+    is_new = not (pointed or is_opened or len(set(terms(" ".join(said)))) <= LEANING_TERMS)
+    put = _with_names(text, pointer, pointed) if pointer else text
+    resolved = TurnReading(put, () if named else about, NOT_LEANING if is_new else LEANING)
+    return Understood("new", (TurnReading(question), resolved)) if is_new else Understood(kind, (resolved, plain))
+
+
+def _without_opening(question: str) -> tuple[str, bool, bool]:
+    """(the question without "ok and …" or "no, I meant …", whether it corrects, whether it says "what about")."""
+    text, is_correction = question.strip(), False
+    while (word := WORD.match(text)) is not None and word[0].casefold() in JOINING | CORRECTING:
+        is_correction |= word[0].casefold() in CORRECTING
+        text = text[word.end() :].lstrip(" ,.!;:-–—")
+    meant = MEANING.search(text)
+    if meant and (is_correction or meant.start() == 0):
+        text, is_correction = (text[: meant.start()] + text[meant.end() :]).strip(" ,.!;:-–—"), True
+    about = WHAT_ABOUT.match(text)
+    return text[about.end() :].strip() if about else text, is_correction, about is not None
+
+
+def _is_fragment(text: str, *, is_about: bool) -> bool:
+    """Whether a turn is no sentence: "on MNLI?", "why?", "the base model"."""
+    words = [word.casefold() for word in WORD.findall(text)]
+    if len(words) == 1 and words[0] in ASKING:
+        return True
+    if set(words) & VERBS or POINTER.search(text) or set(words[:2]) & ASKING:
+        return False
+    return is_about or len(set(terms(text))) <= FRAGMENT_TERMS
 
 
 def _in_place(
-    text: str, state: DialogueState, named: Sequence[MentionedPaper], names: PaperNames, *, is_opened: bool
+    text: str, state: DialogueState, named: Sequence[MentionedPaper], is_opened: bool, names: PaperNames
 ) -> list[TurnReading]:
     """A fragment as a question of its own about the papers in focus, and in the last question's words.
 
     A name may be a paper's or, as what the paper in focus compares with, a thing: "and BERT?".
     """
-    focus, bare = _files(state.focus), text.strip(" ?.!,")
-    own = tuple(dict.fromkeys(one.file for one in named))
-    puts = next((put for last in state.questions if (put := _put_into(last, bare, named, names))), [])
-    if not puts and wording.begins_with(bare, wording.PREPOSITIONS):
-        puts = [f"{state.question.rstrip(' ?.!')} {bare}?"]
-    readings = [TurnReading(put, _named_files(put, names) or focus, LEANING) for put in puts]
+    focus, bare, last = _files(state.focus), text.strip(" ?.!,"), state.questions[0]
+    first = (WORD.match(bare) or bare)[0].casefold() if bare else ""
     if named:
-        again = readings or [TurnReading(state.question, own, LEANING)]
-        return [
-            *again,
-            *(replace(each, files=focus, prior=NAMED) for each in again[:1] if focus and focus != each.files),
-        ]
-    if not wording.begins_with(bare, wording.PREPOSITIONS | wording.ASKING):
-        stands_alone = not is_opened or wording.said(text) >= wording.FRAGMENT_TERMS
-        readings.append(TurnReading(text, focus, LEANING if stands_alone else NAMED))
-    return [*readings, TurnReading(f"{state.question} {text}", focus, NAMED, is_only_searched=True)]
-
-
-def _put_into(last: str, bare: str, named: Sequence[MentionedPaper], names: PaperNames) -> list[str]:
-    """The question with a fragment put for what it replaces: its papers, the word most like it, its "on …".
-
-    Empty where nothing there is like it.
-    """
-    words = wording.WORD.findall(bare)
-    if len(words) == 1 and bare.casefold() in wording.ASKING:
-        first = last.partition(" ")[0]
-        is_whole = set(wording.WORD.findall(last.casefold())) & wording.VERBS or first.casefold() in wording.ALONE
-        put = last[len(first) :] if first.casefold() in wording.ALONE else f"? {last}"
-        return [wording.capital(bare) + put] if is_whole else []
-    if named:
-        spans = [wording.whole_word(last, one) for one in _surely_named(last, names)]
-        return [last[:start] + bare + last[end:] for start, end in spans]
-    preposition = words[0] if wording.begins_with(bare, wording.PREPOSITIONS) else ""
-    thing = bare[len(preposition) :].strip()
-    like = max(_things(last, names), key=lambda word: wording.likeness(word[0], thing), default=None)
-    if like is not None and wording.likeness(like[0], thing) >= LEAST_ALIKE:
-        return [last[: like.start()] + thing + last[like.end() :]]
-    found = [word for word in wording.WORD.finditer(last) if word[0].casefold() == preposition.casefold()]
-    if not found:
-        return []
-    end = wording.END_OF_PHRASE.search(last, found[-1].end() + 1)
-    return [last[: found[-1].start()] + bare + last[end.start() if end else len(last) :]]
-
-
-def _things(text: str, names: PaperNames) -> list[re.Match[str]]:
-    """The words of a question that are written as names are, or joined, besides those of papers."""
-    named = [wording.whole_word(text, one) for one in _surely_named(text, names)]
-    return [
-        word
-        for word in wording.WORD.finditer(text)
-        if word.start() and (wording.is_shaped(word[0]) or "-" in word[0])
-        if not any(start <= word.start() < end for start, end in named)
-    ]
+        for asked in state.questions:
+            for one in _surely_named(asked, names):
+                end = next((word.end() for word in WORD.finditer(asked) if word.start() <= one.start < word.end()), 0)
+                put = asked[: one.start] + bare + asked[max(one.end, end) :]
+                again = TurnReading(put, _named_files(put, names) or focus, LEANING)
+                thing = [replace(again, files=focus, prior=NAMED)] if focus and focus != again.files else []
+                return [again, *thing]
+        return [TurnReading(last, tuple(dict.fromkeys(one.file for one in named)), LEANING)]
+    together = TurnReading(f"{last} {text}", focus, NAMED, is_only_searched=True)
+    if bare.casefold() in ASKING:
+        return [TurnReading(f"{_capital(bare)}? {last}", focus, LEANING), together]
+    if first in PREPOSITIONS:
+        return [TurnReading(f"{last.rstrip(' ?.!')} {bare}?", focus, LEANING), together]
+    stands_alone = not is_opened or len(set(terms(text))) >= FRAGMENT_TERMS
+    return [TurnReading(text, focus, LEANING if stands_alone else NAMED), together]
 
 
 # What a turn points at
-
-
-def _lead(text: str, state: DialogueState, names: PaperNames) -> tuple[tuple[Subject, ...], str]:
-    """(the papers that a turn goes to before it asks, what it asks): "back to the raft paper: who wrote it?"."""
-    found = wording.LEAD.match(text)
-    if found is None or not (found["back"] or (found["end"] and wording.WORD.search(text, found.end()))):
-        return (), text
-    papers = _subjects(_named_files(found["of"], names), names)
-    if not papers:
-        words = set(terms(found["of"])) - set(terms("paper one now"))
-        spoken_of = dict.fromkeys((*reversed(state.earlier), *state.listed))
-        papers = tuple(one for one in spoken_of if words and words <= set(terms(_called(one, names))))[:1]
-    return (papers, text[found.end() :]) if papers else ((), text)
 
 
 def _pointed_at(pointer: re.Match[str] | None, state: DialogueState) -> tuple[Subject, ...]:
@@ -320,9 +301,8 @@ def _pointed_at(pointer: re.Match[str] | None, state: DialogueState) -> tuple[Su
     if pointer is None:
         return ()
     if pointer["place"]:
-        listed = state.listed if len(state.listed) > 1 else state.earlier
-        at = wording.PLACES[pointer["place"].casefold()]
-        return (listed[at],) if at < len(listed) else ()
+        at = PLACES[pointer["place"].casefold()]
+        return (state.listed[at],) if at < len(state.listed) else ()
     if pointer["own"] or pointer["one"]:
         return state.focus[:1]
     is_several = pointer[0].casefold() in ("they", "them", "their", "these", "those")
@@ -336,3 +316,7 @@ def _with_names(text: str, pointer: re.Match[str], papers: Sequence[Subject]) ->
         return text
     put = f"{name}'s" if pointer["own"] else f"the {name} {pointer['thing']}" if pointer["thing"] else name
     return text[: pointer.start()] + put + text[pointer.end() :]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

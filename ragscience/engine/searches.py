@@ -173,30 +173,12 @@ def search_readings(
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
         found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
-        if reading.before:
-            joined = f"{reading.before.rstrip(' ?.!')}: {reading.text}"
-            found = _also_found(found, searched(run, joined, kept, also, profile))
         found = replace(found, about=reading.files)
         if len(readings) == 1:
             return found
         likely = worth(found, run.answer_context)
         results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
     return max(results, key=lambda result: result[0])[1]
-
-
-def _also_found(found: Found, joined: Found) -> Found:
-    """What was found, and what is found for the question together with the one before it, by the better of two scores.
-
-    The one is a passage's own, the other the mean of both.
-    """
-    scores = {hit.chunk.chunk_id: hit.score for hit in joined.hits}
-    hits = {hit.chunk.chunk_id: hit for hit in (*joined.hits, *found.hits)}
-    own = {hit.chunk.chunk_id: hit.score for hit in found.hits}
-    best = {key: max(own.get(key, 0.0), (own.get(key, 0.0) + scores.get(key, 0.0)) / 2) for key in hits}
-    order = sorted(hits, key=lambda key: -best[key])[: max(len(found.hits), len(joined.hits))]
-    ranked = tuple(replace(hits[key], rank=rank, score=best[key]) for rank, key in enumerate(order, 1))
-    surer = max((found, joined), key=lambda each: each.signals.get("maxsim", 0.0))
-    return replace(found, hits=ranked, signals=surer.signals)
 
 
 def search_in_parts(
