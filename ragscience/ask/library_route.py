@@ -11,7 +11,7 @@ from ragscience.ask.route_records import RouteContext, Routed, label, year_of
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import counted_places
 from ragscience.core.records import Block, Paper, title_of
-from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, tokenize
+from ragscience.core.tokenizing import counted, joined_lines, tokenize
 
 _LEAST_ALIKE = 0.2
 """Cosine, without what all papers have in common, from which on two papers are joined."""
@@ -19,17 +19,6 @@ _MOST_TERMS = 4
 _MOST_READ = 1_000
 """Papers whose abstracts are read for their words."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_SAY_NOTHING = frozenset(
-    """
-    paper work show present propose new novel based using use used approach method results result model task system
-    large performance improve data problem study two one three many several different high better best well first
-    also however given set state art across recent dataset learning training provide abstract introduction
-    university department author like make accuracy email number time simple including without toward research
-    google conference published
-    """.split()  # noqa: SIM905  # a list of eighty strings reads worse
-)
-
-
 _ASKABLE = re.compile(r"\b(?:ask|questions?|answer|tell me)\b", re.IGNORECASE)
 _ASK = (
     "Ask what a paper says, for a summary of it, a table, figure or section by its number, who wrote it and when, "
@@ -94,31 +83,24 @@ def groups_of(context: RouteContext) -> list[tuple[list[str], list[Paper]]]:
 def _telling(groups: Sequence[Sequence[Paper]], context: RouteContext) -> list[list[str]]:
     """For each group the words of its titles and abstracts that its papers share and others lack."""
     every = [paper for group in groups for paper in group]
-    of_paper = {paper.paper_id: _words(paper, context) if n < _MOST_READ else {} for n, paper in enumerate(every)}
+    of_paper = {paper.paper_id: _words(paper, context) for paper in every[:_MOST_READ]}
     everywhere = Counter(stem for words in of_paper.values() for stem in words)
     found = []
     for group in groups:
-        inside = Counter(stem for paper in group for stem in of_paper[paper.paper_id])
-        written = {stem: word for paper in reversed(group) for stem, word in of_paper[paper.paper_id].items()}
-        in_titles = {stem for paper in group for stem in tokenize(title_of(paper))}
-        worth = {
-            stem: (count - (everywhere[stem] - count) / 2) * (1 + (stem in in_titles)) for stem, count in inside.items()
-        }
-        best = sorted((stem for stem in worth if worth[stem] > 0), key=lambda stem: (-worth[stem], stem))
+        written = {stem: word for paper in group for stem, word in of_paper.get(paper.paper_id, {}).items()}
+        inside = Counter(stem for paper in group for stem in of_paper.get(paper.paper_id, {}))
+        in_titles = Counter(stem for paper in group for stem in {*tokenize(title_of(paper))})
+        worth = {stem: (count + in_titles[stem]) * count / everywhere[stem] for stem, count in inside.items()}
+        best = sorted(worth, key=lambda stem: (-worth[stem], stem))
         found.append([written[stem] for stem in best[:_MOST_TERMS]])
     return found
 
 
 def _words(paper: Paper, context: RouteContext) -> dict[str, str]:
-    """By its stem each word of a paper's title and abstract that says something."""
-    text = paper.metadata.abstract
-    if not text:
-        chunks = context.library.paper_chunks(paper.paper_id)
-        text = next((chunk.text for chunk in sorted(chunks, key=lambda each: each.kind != "abstract")), "")
-    found: dict[str, str] = {}
-    for word in _WORD.findall(f"{title_of(paper)}. {joined_lines(text)[:1500]}"):
-        lower = word.casefold()
-        stem = next(iter(tokenize(word)), "")
-        if stem and len(word) > 2 and not {lower, lower.removesuffix("s")} & (STOP_WORDS | _SAY_NOTHING):
-            found.setdefault(stem, word if any(char.isupper() for char in word[1:]) else lower)
-    return found
+    """By its stem each word of a paper's title and abstract."""
+    chunks = context.library.paper_chunks(paper.paper_id) if not paper.metadata.abstract else []
+    begins = next((chunk.text for chunk in sorted(chunks, key=lambda each: each.kind != "abstract")), "")
+    text = joined_lines(paper.metadata.abstract or begins)[:1500]
+    words = (word for word in _WORD.findall(f"{text}. {title_of(paper)}") if len(word) > 2)
+    found = {stem: word for word in words for stem in tokenize(word)[:1]}
+    return {stem: word if any(char.isupper() for char in word[1:]) else word.lower() for stem, word in found.items()}

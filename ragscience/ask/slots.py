@@ -42,11 +42,8 @@ _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
 _COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w'’.&+-]*")
 _PERSON_AFTER = re.compile(r"\b(?:by|did|has|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
-_GOES_ON = re.compile(r"[-–]\w+")
-"""After a paper's name: a longer one, of something in it."""
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
 _JOINING = frozenset(["of", "and", "or", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
-_LIBRARY_NOUNS = frozenset({"paper", "article", "document", "publication", "pdf", "work", "study", "text", "file"})
 _DESCRIBED = re.compile(
     r"\b(?:the|that) ((?:(?!the |of )[\w'’-]+ ){1,6}?)"
     rf"(?:(?!papers|articles|publications){NOUN}|meta-?analysis|review|survey|report|trial|thesis)\b",
@@ -67,8 +64,6 @@ _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
-_OF_SEVERAL = re.compile(r"[a-z -]+ (?:papers|articles|studies|publications|works)\b")
-"""Words in small letters that name a subject, though a paper goes by them, too."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +132,7 @@ class Slots:
         """Its terms besides the names of papers and the words that ask."""
         words = [word for word in _WORD.findall(self.without_names) if word.casefold() not in STOP_WORDS]
         frame = tokenize(" ".join(frame_words(_OF_PAPERS) | frame_words(_OF_LIBRARY)))
-        longer = {self.question[a:b] + rest[0] for a, b in self.spans if (rest := _GOES_ON.match(self.question, b))}
-        return (frozenset(tokenize(" ".join(words))) - frozenset(frame)) | longer
+        return frozenset(tokenize(" ".join(words))) - frozenset(frame)
 
     @cached_property
     def thing(self) -> str:
@@ -163,7 +157,7 @@ def _asks(word: str) -> bool:
     if any(char.isupper() for char in word[1:]) or any(char.isdigit() for char in word):
         return False
     plain = word.rstrip(".?!,'’").casefold()
-    return plain in STOP_WORDS or plain in frame_words(_OF_LIBRARY) or plain.removesuffix("s") in _LIBRARY_NOUNS
+    return plain in STOP_WORDS or plain in frame_words(_OF_LIBRARY)
 
 
 def _trimmed(run: list[re.Match[str]]) -> list[re.Match[str]]:
@@ -184,9 +178,8 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):
         is_person = one.paper_id in by_id and has_author(by_id[one.paper_id], one.name)
-        is_subject = _OF_SEVERAL.match(question, one.start) is not None
         is_work = _BY_PERSON.match(question, one.end) or question[: one.start].endswith(" in ")
-        if is_subject or (is_person and not is_work):
+        if is_person and not is_work:
             continue
         if one.paper_id in by_id and one.strength >= _SURE:
             places.setdefault((one.start, one.end), []).append((one.strength, one.paper_id))
