@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ragscience.ask.conversation import POINTER
 from ragscience.ask.intents import frame_words
 from ragscience.ask.route_records import SMALL_WORDS, Conditions, has_author, of_venue
 from ragscience.core.records import Paper
@@ -53,12 +54,6 @@ _LOOKED_AT = 6
 """Passages for a described paper, most of which are to be its own."""
 _OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
 """Needs of kinds of questions about the library, and about some of its papers."""
-_POINTING = re.compile(
-    r"\b(?P<one>it|its|(?:the|this|that|my) (?:paper|article|study|authors?|pdf))\b|"
-    rf"\b(?:(?:both|these|those|the)(?: (?:two|three|four|five|six|\d))?(?: of (?:them|these))? {NOUN}|"
-    r"they|them|their|both|these|those)\b",
-    re.IGNORECASE,
-)
 _MOST_POINTED_AT = 6
 _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers)", re.IGNORECASE)
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
@@ -190,27 +185,19 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     spans = tuple(sorted(places))
     if not papers:
         papers = {paper.paper_id: paper for paper in context.papers if paper.file in files}
-    implied = () if papers else _pointed_at(question, context)
+    is_few = len(context.papers) <= min(_MOST_POINTED_AT, max(1, context.library.about.papers - 1))
+    implied = context.papers if is_few and not papers else ()
     described = None if papers else _DESCRIBED.search(question)
     if described is not None and all(_asks(word) or word.isdigit() for word in described[1].split()):
         described = None
     if described is not None:
         spans = ((described.start(1), described.start(1) + len(described[1].rstrip())),)
     conditions, held = _conditions(question, spans, context.papers)
-    if implied and not spans and (pointing := _POINTING.search(question)) is not None:
+    if implied and (pointing := POINTER.search(question)) is not None:
         held = [(pointing.span(), "X1"), *held]
     marks = [*((span, f"X{number}") for number, span in enumerate(spans, 1)), *held]
     words = described[1].strip() if described is not None else ""
     return Slots(question, tuple(papers.values()), spans, conditions, implied, words, _masked(question, marks))
-
-
-def _pointed_at(question: str, context: RouteContext) -> tuple[Paper, ...]:
-    """The only paper; or the few that the filters leave, where the question points at several."""
-    if len(context.papers) == 1:
-        return context.papers
-    found = _POINTING.search(question)
-    is_few = len(context.papers) <= min(_MOST_POINTED_AT, context.library.about.papers - 1)
-    return context.papers if found and not found["one"] and is_few else ()
 
 
 def _masked(question: str, marks: Sequence[tuple[tuple[int, int], str]]) -> str:
