@@ -66,7 +66,8 @@ POINTER = re.compile(
     rf"|(?:the |this |that )?(?P<place>{'|'.join(PLACES)})(?: (?:one|paper)s?\b|(?=\W*$))"
     rf"|(?:the|this|that|these|those) (?P<thing>{THING})"
     r"|(?:this|that|these|those) ones?"
-    rf"|(?:both|(?:the|this|that|these|those)(?: two| three)?) (?P<part>(?:{THING}|author|architecture|result|experiment|dataset)s"
+    rf"|(?:both|(?:the|this|that|these|those)(?: two| three)?) "
+    rf"(?P<part>(?:{THING}|author|architecture|result|experiment|dataset)s"
     r"|author|architecture|results?|table|figure|section|equation|dataset|experiment)"
     r"|(?<=is |as |re |do |es |id )(?P<that>this|that|these|those)"
     rf"|(?P<alone>this|that|these|those)(?=\W*$| (?:{'|'.join(sorted(VERBS | PREPOSITIONS))})\b))\b",
