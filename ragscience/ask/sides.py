@@ -11,15 +11,15 @@ from itertools import chain, pairwise, zip_longest
 from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
-from ragscience.search.names import LEAST_SURE, NOUN, MentionedPaper, PaperNames
+from ragscience.search.names import LEAST_SURE, MentionedPaper, PaperNames
 
 MOST_SIDES = 4
 FEWEST_TERMS = 2
 """Content words that a clause must have besides names; one with fewer leaves out what the clause before it said."""
-_ASKING = r"(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)"
-_PLACING = r"(?:of|in|on|for|with|by|at|from)"
 _CLAUSE = re.compile(
-    rf"[?;] |(?<!\bal)[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) (?=(?:{_PLACING} )?{_ASKING}\b)", re.IGNORECASE
+    r"[?;] |[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) "
+    r"(?=(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)\b)",
+    re.IGNORECASE,
 )
 _VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|with)) ", re.IGNORECASE)
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
@@ -29,10 +29,7 @@ _JOINS = re.compile(
     re.IGNORECASE,
 )
 """What stands between two papers that are asked about alike."""
-_BREAK = re.compile(rf"[,:;]|\b(?:{_PLACING}|between)\b", re.IGNORECASE)
-_NAME_ENDS = re.compile(rf"(?:['’]s\b)?[\w-]*+(?: {NOUN}\b)?", re.IGNORECASE)
-"""What belongs to a name: "-50" of "RNNsearch-50", "paper" of "the BERT paper"."""
-_COMPARE = re.compile("compare ", re.IGNORECASE)
+_BREAK = re.compile(r"[,:;]|\b(?:of|in|on|for|with|by|at|from|between)\b", re.IGNORECASE)
 _COMPARING = re.compile(
     r"^compare\b|\b(?:both|each|respectively|versus|vs\b\.?|than|against|and|or|compared (?:to|with))\b|"
     r"^how (?:do|does|did) (?=.{1,200} (?:differ|compare)\b)|"
@@ -65,7 +62,6 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     if names is None:
         return ()
     question = " ".join(question.split()).rstrip(" ?.,!")
-    question = question.replace(" with ", " versus ") if _COMPARE.match(question) else question
     by_paper = {
         each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= LEAST_SURE
     }
@@ -73,24 +69,20 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     if len(files) < 2:
         return ()
     called = {file: {one.name for one in by_paper[file]} for file in files}
-    return tuple(
-        SubQuery(_of_one(question, called[file], {name for f in files if f != file for name in called[f]}), (file,))
-        for file in files
-    )
+    others = ({name for other in files if other != file for name in called[other]} for file in files)
+    asked = (_of_one(question, called[file], each) for file, each in zip(files, others, strict=True))
+    return tuple(SubQuery(text, (file,)) for text, file in zip(asked, files, strict=True))
 
 
 def _of_one(question: str, own: Collection[str], others: Collection[str]) -> str:
-    """The question without what is asked of others alone, and without their names."""
-    own_terms = {term for name in own for term in terms(name)}
+    """The question without what is asked of others alone, their names, and the words that compare."""
     clauses = _CLAUSE.split(question)
     whole = [each for each in clauses if any(name in each for name in own)]
-    if len({*terms(" ".join(whole))} - own_terms) >= FEWEST_TERMS:
+    if len({*terms(" ".join(whole))} - {*terms(" ".join(own))}) >= FEWEST_TERMS:
         clauses = [each for each in clauses if each in whole or not any(name in each for name in others)]
     text = " ".join(clauses)
     for name in sorted(others, key=len, reverse=True):
-        while (at := text.find(name)) >= 0:
-            end = _NAME_ENDS.match(text, at + len(name))
-            text = text[:at] + text[end.end() if end else at + len(name) :]
+        text = text.replace(name, "")
     text = " ".join(_COMPARING.sub(" ", text).split()).rstrip(" ?.,")
     return f"{text[:1].upper()}{text[1:]}?"
 
