@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragscience.ask.missing_things import Sought, Thing, missing_sentences, sought, things_of
+from ragscience.ask.missing_things import Thing, missing_sentences, things_of
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import language_of
 from ragscience.search.names import LEAST_SURE
@@ -37,7 +37,7 @@ _USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.8, 0.5, 0.15
 class LookedFor:
     """The things of a question, and where they were looked for."""
 
-    things: tuple[Sought, ...]
+    things: tuple[Thing, ...]
     files: tuple[str, ...]
     """The papers that the question is about: those that it names, else that of the first passage, of each part."""
     names_a_paper: bool = False
@@ -50,7 +50,7 @@ class LookedFor:
     @property
     def gone(self) -> tuple[Thing, ...]:
         """The names and numbers that are not there."""
-        return tuple(each.thing for each in self.things if not each.is_there and each.thing.kind != "word")
+        return tuple(each for each in self.things if not each.is_there and each.kind != "word")
 
 
 def answerability(found: Found, looked: LookedFor) -> float:
@@ -70,9 +70,9 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
         hit.chunk.paper_id: hit.chunk.file for hit in found.hits if hit.chunk.chunk_id in firsts
     }
     spans = [(each.start, each.end) for each in named]
-    things = [] if language_of(found.question) else things_of(found.question, spans)
     hits = [hit for hit in found.hits if hit.chunk.paper_id in papers]
-    there = tuple(sought(things, presence, tuple(papers), hits))
+    is_foreign = bool(language_of(found.question))
+    there = () if is_foreign else things_of(found.question, spans, presence, tuple(papers), hits)
     return LookedFor(there, tuple(dict.fromkeys(papers.values())), any(one.strength >= LEAST_SURE for one in named))
 
 

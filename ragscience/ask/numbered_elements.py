@@ -116,10 +116,10 @@ def section(paper: PaperText, name: str) -> tuple[Part, ...]:
     if wanted == "abstract" and (found := [part for part in paper.parts if part.kind == "abstract"]):
         return tuple(found)
     group = next((group for group in _SAME_SECTION if wanted in group), {wanted})
-    heads = {part: set(terms(joined_lines(part.text))) for part in paper.parts if part.kind == "heading"}
+    words_of = {part: set(terms(joined_lines(part.text))) for part in paper.parts if part.kind == "heading"}
     for words in (set(terms(each)) for each in sorted(group, key=lambda each: each != wanted)):
-        if fitting := [head for head in heads if words and words <= heads[head]]:
-            return _below(paper, min(fitting, key=lambda head: (head.level, len(heads[head]))))
+        if fitting := [head for head in words_of if words and words <= words_of[head]]:
+            return _below(paper, min(fitting, key=lambda head: (head.level, len(words_of[head]))))
     return ()
 
 

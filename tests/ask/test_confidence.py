@@ -47,7 +47,7 @@ def test_the_paper_that_is_named_is_looked_through():
     assert judged("Which LC50 did Apis have?")[1] == ("‘LC50’ does not occur in bees.pdf.",)
     looked = look_for(found("Which light did Apis steer by?"), PRESENCE, Names())
     assert looked.files == ("bees.pdf",)
-    assert "Apis" not in [each.thing.word for each in looked.things]
+    assert "Apis" not in [each.text for each in looked.things]
 
 
 def test_an_answer_in_parts_is_never_sure():
