@@ -125,8 +125,5 @@ def side_by_side(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
 def note(found: Found) -> str:
     """What was done, in one line."""
     files = {hit.chunk.chunk_id: hit.chunk.file for hit in found.hits}
-    each = [{files[number] for number in part.chunk_ids if number in files} for part in found.parts]
     papers = dict.fromkeys(files[number] for part in found.parts for number in part.chunk_ids if number in files)
-    if sum(map(len, each)) > len(papers):  # a paper has passages for two parts
-        return "Searched for in parts."
     return f"Searched for in parts, each in its own paper: {', '.join(papers)}."

@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.core.answer_records import timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
-from ragscience.search.first_pass import (
-    FirstPass,
-    Question,
-    Scope,
-    ScoreSource,
-    SearchLog,
-    first_pass,
-    min_max,
-)
+from ragscience.search.first_pass import Question, Scope, ScoreSource, SearchLog, first_pass, min_max
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
 from ragscience.search.reranking import late_scores, maxsim_scores, mixed_scores, ranked, rerank
@@ -103,45 +95,27 @@ def search(
         fused = first.fused
         order = sorted(fused, key=lambda chunk_id: (-late.get(chunk_id, 0.0), -fused[chunk_id], chunk_id))
         chunks = _without_copies(library.chunks(order[: 2 * depth]), depth)
-        ranking = _Ranking(list(chunks), fused, late, {})
+        order, read, mixed = list(chunks), dict[int, float](), dict[int, float]()
         if models.reranker and chunks and profile.rerank_depth:
             with timed(log.timings, "rerank_ms"):
-                ranking = _reranked(question, chunks, ranking, models, profile, log)
+                read = _read_again(question, chunks, models.reranker, profile, models.on_rerank, log)
+            mixed = {} if profile.llm_reranks else mixed_scores(read, late or fused)
+            order = ranked(order, mixed or read)
         seen = {"maxsim": round(max(maxsims.values()), 6)} if maxsims else {}
         seen |= {"foreign": 1.0} if foreign.warning else {}
-        hits = _as_hits(ranking, profile.top_k, chunks, first)
+        decided, reranked = {**fused, **late, **read, **mixed}, read or late
+        hits = tuple(
+            Hit(
+                rank=rank,
+                chunk=chunks[chunk_id],
+                score=decided[chunk_id],
+                scores=first.scores_of(chunk_id) | {"rerank": reranked.get(chunk_id)},
+                found_by=first.found_by(chunk_id),
+            )
+            for rank, chunk_id in enumerate(order[: profile.top_k], start=1)
+        )
     stages = tuple(log.timings.stages)
     return Found(foreign.asked, profile.name, hits, tuple(log.warnings), dict(log.timings), seen, stages=stages)
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranking:
-    """Passages in their final order, by id."""
-
-    order: list[int]
-    fused: Mapping[int, float]
-    """Scores of the first pass."""
-    late: Mapping[int, float]
-    """Scores of late interaction, raised for papers that the question names; empty without both."""
-    by_reranker: Mapping[int, float]
-    """Scores of the passages that a reranker read; empty without one."""
-    mixed: Mapping[int, float] = field(default_factory=dict)
-    """What they and the scores before make together, where a cross-encoder read them."""
-
-
-def _as_hits(ranking: _Ranking, top_k: int, chunks: Mapping[int, StoredChunk], first: FirstPass) -> tuple[Hit, ...]:
-    reranked = ranking.by_reranker or ranking.late
-    decided = {**first.fused, **ranking.late, **ranking.by_reranker, **ranking.mixed}
-    return tuple(
-        Hit(
-            rank=rank,
-            chunk=chunks[chunk_id],
-            score=decided[chunk_id],
-            scores=first.scores_of(chunk_id) | {"rerank": reranked.get(chunk_id)},
-            found_by=first.found_by(chunk_id),
-        )
-        for rank, chunk_id in enumerate(ranking.order[:top_k], start=1)
-    )
 
 
 def _without_copies(chunks: Sequence[StoredChunk], wanted: int) -> dict[int, StoredChunk]:
@@ -151,26 +125,23 @@ def _without_copies(chunks: Sequence[StoredChunk], wanted: int) -> dict[int, Sto
     return {chunk.chunk_id: chunk for chunk in [each for each in chunks if each.chunk_id in kept][:wanted]}
 
 
-def _reranked(
+def _read_again(
     question: str,
     chunks: Mapping[int, StoredChunk],
-    before: _Ranking,
-    models: SearchModels,
+    reranker: Reranker,
     profile: Profile,
+    on_rerank: Callable[[int], None] | None,
     log: SearchLog,
-) -> _Ranking:
-    """The passages by the mixed scores, or by a language model's own; as `before`, with a warning, if it fails."""
-    assert models.reranker is not None  # noqa: S101 - for the type
+) -> dict[int, float]:
+    """The reranker's scores, by id; none, with a warning, where it fails."""
     passages = {key: chunk.searched for key, chunk in chunks.items()}
-    if models.on_rerank is not None:
-        models.on_rerank(len(passages))
+    if on_rerank is not None:
+        on_rerank(len(passages))
     try:
-        scores = rerank(question, passages, models.reranker, profile.rerank_batch)
+        return rerank(question, passages, reranker, profile.rerank_batch)
     except ModelProblem as problem:
         log.warnings.append(f"The reranker failed, so the first pass's order stands: {problem}")
-        return before
-    mixed = {} if profile.llm_reranks else mixed_scores(scores, before.late or before.fused)
-    return replace(before, order=ranked(before.order, mixed or scores), by_reranker=scores, mixed=mixed)
+        return {}
 
 
 def _embedded(
