@@ -11,7 +11,6 @@ one of its rewritten form would find its own words in the passages, and refuse t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -20,6 +19,7 @@ from ragscience.agent.llm_questions import JUDGE, REWRITE, LLMQuestion, one_line
 from ragscience.ask.sides import together
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
+from ragscience.core.tokenizing import tokenize
 from ragscience.models.model_protocols import ChatModel
 
 T = TypeVar("T")
@@ -34,7 +34,6 @@ MOST_REWRITES = 2
 EXTRA_PASSAGES = 4
 """How many passages a second search may add. Put in the place of first ones they cost more than they brought."""
 _JUDGED_PASSAGES = 4
-_WORD = re.compile(r"[^\s?!,;:()\"“”]+")
 
 
 @dataclass(slots=True)
@@ -96,7 +95,7 @@ class Corrective:
     def _reworded(self, question: str, found: Found) -> str:
         """The question as the LLM rewords it; empty without one, or where that gives nothing new."""
         said = self._asked(REWRITE, question, found.hits[:_JUDGED_PASSAGES])
-        return said.question if said and _folded(said.question) != _folded(question) else ""
+        return said.question if said and tokenize(said.question) != tokenize(question) else ""
 
     def _asked(self, what: LLMQuestion[T], question: str, hits: Sequence[Hit]) -> T | None:
         if self.llm is None:
@@ -118,7 +117,3 @@ def joined(first: Found, second: Found, most_passages: int) -> Found:
     room = min(EXTRA_PASSAGES, max(most_passages - len(first.hits), 0))
     new = [hit for hit in second.hits if hit.chunk.chunk_id not in known][:room]
     return replace(together(first, [second], [*first.hits, *new]), parts=first.parts)
-
-
-def _folded(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))

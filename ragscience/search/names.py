@@ -39,10 +39,6 @@ LEAST_SURE = 0.5
 LEAST = 0.2
 """Names that are less sure than this are left out."""
 _WORD = re.compile(r"[^\W_]++")
-_SIZE = re.compile(r"(?<=[A-Z0-9])(?:BASE|SMALL|MEDIUM|LARGE|BIG|XL)$")
-"""BERTLARGE: a name with its subscript, as a PDF gives it."""
-_MORE_LETTERS = len("MEDIUM")
-"""What a text may have behind a name: a plural's s, or the subscript of a size."""
 NOUN = r"(?:papers?|articles?|stud(?:y|ies)|preprints?|manuscripts?|publications?)"
 _DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1,6}}?){NOUN}\b", re.IGNORECASE)
 """ "The sepsis paper"."""
@@ -165,10 +161,9 @@ class PaperNames:
         for at in range(len(words)):
             for length in range(1, min(LONGEST, len(words) - at) + 1):
                 key = "".join(keys[at : at + length])
-                if len(key) > self._longest + _MORE_LETTERS:
+                if len(key) > self._longest + 1:  # a plural
                     break
-                written = text[words[at].start() : words[at + length - 1].end()]
-                found = self._owners(key, written)
+                found = self._owners(key)
                 if found:
                     owners[at, length] = found
         looked_up = {term for found in owners.values() for _, name in found for term in tokenize(name.name)}
@@ -211,11 +206,9 @@ class PaperNames:
                 found += [self._mentioned(paper_id, text, match.start(), match.end()) for paper_id in owners]
         return found
 
-    def _owners(self, key: str, written: str) -> list[tuple[int, PaperName]]:
-        """The names that a key means; else without a plural's s, or the subscript of a size."""
+    def _owners(self, key: str) -> list[tuple[int, PaperName]]:
+        """The names that a key means; else without a plural's s."""
         meant = key if key in self._by_key else key.removesuffix("s")
-        if meant not in self._by_key and _SIZE.search(written):
-            meant = key_of(_SIZE.sub("", written))
         papers = sorted(self._by_key.get(meant, ()), key=lambda paper_id: self._kept[paper_id].file)
         return [
             (paper_id, name) for paper_id in papers for name in self._kept[paper_id].names if key_of(name.name) == meant
