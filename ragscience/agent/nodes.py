@@ -17,7 +17,7 @@ from ragscience.agent.answer_drafts import MOST_TOLD, draft, graded, guarded, me
 from ragscience.agent.llm_questions import GRADE, SPLIT, LLMQuestion, Split, listed, one_line
 from ragscience.agent.tools import ToolResult, ToolsUsed
 from ragscience.ask.prompts import conversation
-from ragscience.ask.sides import SubQuery, in_its_papers, sides
+from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.prompt_templates import sanitize
@@ -131,7 +131,7 @@ class Nodes:
         queue = _not_asked(wanted, state.rounds)
         if split is None or not queue:
             by, missing = "rules", () if first else state.drafts[-1].missing
-            wanted += sides(question, names) if first else _about_missing(question, missing, names)
+            wanted += parts_of(question, names) if first else _about_missing(question, missing, names)
             queue = _not_asked(wanted, state.rounds)
         rounds = (*state.rounds, tuple(queue)) if queue else state.rounds
         summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"

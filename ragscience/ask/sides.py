@@ -54,6 +54,14 @@ def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     return sides(text, names) or tuple(SubQuery(text, (file,)) for file in named) or (SubQuery(text),)
 
 
+def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
+    """The sides of a question; without any, a search for each of its clauses, where it has two or more."""
+    clauses = [clause.strip(" ?.!,") for clause in _CLAUSE.split(" ".join(question.split()))]
+    whole = [clause for clause in clauses if len(set(terms(clause))) >= FEWEST_TERMS][:MOST_SIDES]
+    found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}") for clause in whole)
+    return sides(question, names) or (found if len(found) > 1 else ())
+
+
 def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """The question as it is asked of each paper that it surely names, in its order; none where there are not two.
 
