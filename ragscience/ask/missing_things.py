@@ -14,29 +14,13 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.records import Hit
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
+from ragscience.search.first_pass import asked_terms
 
 if TYPE_CHECKING:
     from ragscience.search.reranking import WordPresence
 
 
 _WORD = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W_])|[^\W_]++(?:[-'’.][^\W_]++)*+")
-_GENERAL_WORDS = """
-    able abstract accept according achieve add adopt allow already also answer anyone anything appear appendix apply
-    ask author away base become begin behave behind beside besides best better big biggest bring build call certain
-    change chapter choose come compare consider contain data dataset deal describe detail different do easy end
-    enough ever every everyone everything exact exactly example exist explain far figure find follow gain general
-    get give go good happen hard help high hold huge idea important include increase instead introduce issue job
-    keep kind know large larger largest lead learn least less let like list little long look low main make many
-    matter mean measure method most move much name need new nothing number obtain occur offer often one only order
-    overall paper part people perform person piece place play point possible present produce propose provide purpose
-    put question quite rather reach real reason receive recommend report require research respect result role run
-    same say second section see separate set several show side simple single size small smaller smallest solve
-    someone something somewhere sort speak stand start stay step stop study subject such table take task tell thing
-    think time title together total try turn type use user value various view want way well whole wide word work
-    worse worst write wrong year
-"""
-"""Words of any subject: a paper that lacks one of them may still have what was asked."""
-_GENERAL = frozenset(tokenize(_GENERAL_WORDS))
 _SHORTEST_STEM = 3
 """Letters of a term that may be a part of another word."""
 
@@ -71,7 +55,7 @@ def things_of(
         is_name = any(map(str.isupper, word[match.start() == 0 :])) or (has_digit and has_letter)
         kind = "name" if is_name else "number" if has_digit else "word"
         is_of_subject = any(start <= match.start() and match.end() <= end for start, end in subject)
-        is_general = kind == "word" and (len(word) < 3 or _GENERAL.issuperset(terms[:1]))
+        is_general = kind == "word" and (len(word) < 3 or not asked_terms(word))
         if terms and not (is_of_subject or is_general or match[0].casefold() in STOP_WORDS):
             words.setdefault(word.casefold(), (word, kind, terms))
     counts = presence.passages_with([term for _, _, terms in words.values() for term in terms], paper_ids)
