@@ -106,7 +106,8 @@ def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | No
     found, paper = said.ranked(aspect, slots.extra), said.paper
     if aspect.gives == "names":
         most = sorted(found, key=lambda one: -_names_behind(aspect, one.text))[:_FIRST_LISTED]
-        found = list(dict.fromkeys([*most, *found]))
+        behind = [each for one in most for each in paper.sentences[paper.sentences.index(one) + 1 :][:1]]
+        found = list(dict.fromkeys([*most, *behind, *found]))
     found = found[:_MOST_LISTED]
     blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
     for caption, part in pairwise(paper.parts) if aspect.values else ():
@@ -232,7 +233,7 @@ class _AspectSentences:
         if not (held or is_called) or (aspect.values and not has_digit):
             return 0.0
         score = aspect.zones.get(zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
-        score += 1.0 * is_called
+        score += is_called * (0.6 + 0.8 * one.is_first)
         if aspect.gives == "numbers":
             score += 0.7 * has_digit - 0.4
         return score + 0.5 * bool(aspect.gives and _OWN.search(text)) - 0.8 * bool(_LEANS.match(text))

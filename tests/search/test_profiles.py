@@ -70,7 +70,6 @@ def library(made_once):
         ("How many imagees has the trainnig?", {"imagees": "images", "trainnig": "training"}),
         ("Which data has the Beekeper?", {"Beekeper": "Beekeeper"}),
         ("Which data has the BeeKeper?", {}),  # a coined name, and no paper has one like it
-        ("Which rank has the HoneNet?", {"HoneNet": "HoneyNet"}),
         ("How do I bake bread?", {}),  # a word, though not of this library
         ("What are steps2, GPT-22 and 4001?", {}),
         ("", {}),
