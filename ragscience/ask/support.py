@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -49,12 +50,19 @@ _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
 class Claim(Said):
     """A sentence of an answer, without its citations."""
 
-    def __init__(self, text: str, *, quoted: bool = False) -> None:
+    def __init__(self, text: str, *, quoted: bool = False, own: str = "") -> None:
         super().__init__(text)
+        self._own = frozenset(stems(own))
+        """The names of the paper that it is held against: its own lines say "we" and "our model"."""
         self.quoted = quoted
         """Whether it says that it is word for word on a page."""
         self.verbatim: dict[Place, Quote] | None = None
         """Where it is, once that was looked for."""
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Its content words, as stems, without the paper's own names."""
+        return (super().terms - self._own) or super().terms
 
     def share_in(self, *texts: Said) -> float:
         """Share of its terms that the texts hold together, 0 to 1."""

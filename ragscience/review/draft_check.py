@@ -96,7 +96,7 @@ class DraftChecker:
         keys = citation_keys([*self._papers.values()])
         self._by_key = {PurePath(paper.file).stem: one for one, paper in self._papers.items()}
         self._by_key |= {key: paper_id for paper_id, key in keys.items()}
-        self._by_author = lru_cache(1000)(self._named)
+        self._named = lru_cache(1000)(lambda text: self._names.in_text(text))
         self.warnings: dict[str, None] = {}
 
     @cached_property
@@ -128,7 +128,7 @@ class DraftChecker:
         known = [(self._papers[paper_id], page) for paper_id, page in dict.fromkeys(wanted)]
         if not known:
             return self._of(sentence, "not in the library")
-        found = [self._finding(claim, paper, page) for paper, page in known if self._judge_of(paper.paper_id)]
+        found = [self._finding(claim.text, paper, page) for paper, page in known if self._judge_of(paper.paper_id)]
         if not found:
             return self._of(sentence, "not checkable", _Finding(note="The paper has no text in the library."))
         return self._of(sentence, "", max(found, key=lambda one: (_RANK[one.verdict], one.share)))
@@ -146,11 +146,12 @@ class DraftChecker:
         index = EvidenceIndex([Hit(rank, chunk, 0.0, {}, ()) for rank, chunk in enumerate(chunks, start=1)])
         return (Judge(index, self._read), [*index.by_place]) if index.by_place else None
 
-    def _finding(self, claim: Claim, paper: Paper, page: int) -> _Finding:
+    def _finding(self, text: str, paper: Paper, page: int) -> _Finding:
         """What the page that is cited holds, else the best of the paper."""
+        own = [text[one.start : one.end] for one in self._named(text) if one.paper_id == paper.paper_id]
+        claim = Claim(text, own=" ".join(own))
         judge, places = self._judge_of(paper.paper_id) or (None, [])
         assert judge is not None  # noqa: S101 - the caller has looked
-        claim.verbatim = None
         nearest = judge.nearest(claim, places)
         own = [place for place in places if place[1] == page]
         found = judge.judge(claim, own) if own else None
@@ -194,7 +195,7 @@ class DraftChecker:
             return []
         ids, _ = self._library.keywords.search(sentence.text, _LOOKED_AT, None)
         near = dict.fromkeys(chunk.paper_id for chunk in self._library.chunks(ids.tolist()))
-        found = [self._finding(claim, self._papers[one], 0) for one in [*near][:_SUGGESTED] if self._judge_of(one)]
+        found = [self._finding(claim.text, self._papers[one], 0) for one in [*near][:_SUGGESTED] if self._judge_of(one)]
         held = sorted((one for one in found if one.verdict == "held"), key=lambda one: -one.share)
         return [one.evidence[0] for one in held]
 
@@ -205,7 +206,9 @@ class DraftChecker:
             name = cited.name.rpartition("/")[2].casefold()
             return [one for one, paper in self._papers.items() if paper.file.rpartition("/")[2].casefold() == name]
         if cited.kind == "author":
-            return self._listed(cited.name, draft) or self._by_author(cited.name)
+            return self._listed(cited.name, draft) or [
+                one.paper_id for one in self._named(cited.name) if one.strength >= LEAST_SURE and _YEAR.search(one.name)
+            ]
         if cited.kind == "key" and cited.name in self._by_key:
             return [self._by_key[cited.name]]
         return self._entry(draft.references.get(cited.name, ""))
@@ -223,8 +226,3 @@ class DraftChecker:
             if year and year[0] in text and all(author in text.casefold() for author in authors)
         )
         return next(filter(None, map(self._entry, fitting)), [])
-
-    def _named(self, name: str) -> list[int]:
-        """The papers by these authors, by the names of the library."""
-        found = self._names.in_text(name)
-        return [one.paper_id for one in found if one.strength >= LEAST_SURE and _YEAR.search(one.name)]

@@ -54,6 +54,24 @@ def test_a_sentence_is_held_against_the_paper_that_it_cites(checker, said, verdi
     assert (found[0], found[2]) == (verdict, differences) or (found[0] == verdict == "not held")
 
 
+def test_the_papers_own_name_need_not_be_in_its_lines(tmp_path):
+    papers = {
+        "raft.pdf": (
+            "Raft: consensus for everyone",
+            [(1, "text", "We present Raft, a protocol. Raft is new. Our servers elect a leader by random timers.")],
+        )
+    }
+    with make_library(tmp_path, papers, {"raft.pdf": Metadata(title="Raft: consensus for everyone")}) as library:
+        assert (
+            checked(DraftChecker(library, None), "Raft servers elect a leader by random timers (raft.pdf).")[0]
+            == "held"
+        )
+        assert (
+            checked(DraftChecker(library, None), "Bigtable servers elect a leader by random timers (raft.pdf).")[0]
+            != "held"
+        )
+
+
 @pytest.mark.parametrize(
     "cited",
     [
