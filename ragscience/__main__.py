@@ -4,8 +4,6 @@
 name for can also be called without `ingest`: `ragscience list`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

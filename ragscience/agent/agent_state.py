@@ -1,7 +1,5 @@
 """The state of the agentic loop between two nodes, its limits, and what one run works with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

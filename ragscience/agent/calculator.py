@@ -1,7 +1,5 @@
 """Arithmetic as a person writes it, worked out within bounds by simpleeval: nothing of it is ever run as code."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -9,8 +9,6 @@ thresholds, and nothing is searched again: docs/choices.md. The judgement is alw
 one of its rewritten form would find its own words in the passages, and refuse too little.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """What the agent and the second look ask a language model: short questions, each with the record that its reply is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -7,8 +7,6 @@
 LangGraph is imported inside the function.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from functools import partial
 

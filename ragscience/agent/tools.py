@@ -4,8 +4,6 @@ A result is a text to read and passages to cite. A wrong call raises nothing: it
 papers is sanitized and fenced as in the answer's prompt, and no result is longer than `most_chars`.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """The blocks of an answer from the quotes that were chosen, and its text from its blocks, in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

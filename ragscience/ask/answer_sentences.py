@@ -1,7 +1,5 @@
 """An answer, cut into sentences: prose, list items, rows of tables, lines of code."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Tables in answers: which row and column a question asks for, what stands there, and how rows are quoted."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

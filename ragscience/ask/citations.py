@@ -1,7 +1,5 @@
 """The citations of an answer, found in whatever form a model gave them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

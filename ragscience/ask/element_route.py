@@ -1,7 +1,5 @@
 """Questions for an element of a paper: a table, figure, equation, algorithm or section, by number or by name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import accumulate, takewhile

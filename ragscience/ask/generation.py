@@ -1,7 +1,5 @@
 """Streams one reply of the LLM, stops it if it does not end, and removes reasoning, code fences and repetitions."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Sequence

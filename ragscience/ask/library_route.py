@@ -1,7 +1,5 @@
 """What the library is about: its papers in groups, with the terms that tell each group from the others."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Which papers are about something, use it, evaluate on it, compare with it, cite or mention it, with a quote each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What the reader marked in the papers and wrote to them: the reader's own words, never a paper's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ragscience.ask.intents import kinds

@@ -1,7 +1,5 @@
 """The tables, figures, equations and sections of a paper by their numbers, and sections by their names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import takewhile

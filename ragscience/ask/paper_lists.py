@@ -1,7 +1,5 @@
 """The papers of some years, people or venues, the newest, the longest, or all: as a list with counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where the papers have a phrase, word for word: found by the keyword index, verified in the text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

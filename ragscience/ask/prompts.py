@@ -5,8 +5,6 @@ Nothing in a passage can pass for a rule.
 Text by others (passages, file names, questions, earlier answers) goes through `sanitize` first.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence

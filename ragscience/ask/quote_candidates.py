@@ -1,7 +1,5 @@
 """What an extractive answer may quote of a passage: sentences, rows of a table, equations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A question about two papers or more, taken apart: what it asks of each is looked for in that paper alone."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Answers, what they cite, and the questions before."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

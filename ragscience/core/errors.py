@@ -14,8 +14,6 @@ RagScienceError                 exit 1
 └── Cancelled                   exit 130 the question was cancelled
 """
 
-from __future__ import annotations
-
 import re
 from typing import ClassVar, TypeVar
 

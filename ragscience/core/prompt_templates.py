@@ -1,7 +1,5 @@
 """Text by others made harmless in a prompt: what does not show, what passes for a fence or a mark of a template."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -7,8 +7,6 @@ the figures that follow it.
 Of a quote the sentence that answers is shown first: `leading_of`, `first_line` and `below_of`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Every setting of RAG Science: the only place where its default, unit, bounds and purpose are written."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self

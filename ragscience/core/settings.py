@@ -5,8 +5,6 @@ its config.toml only after the user has allowed that value for that home. The ha
 user's own configuration folder, never in a home.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

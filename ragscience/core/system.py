@@ -1,7 +1,5 @@
 """What differs between Linux, macOS and Windows, and files that are written whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal

@@ -7,8 +7,6 @@ end is joined, an accented word also gives its bare form, and scripts without sp
 `terms` keeps what tells two sentences apart though it finds nothing ("not", "without", a variable named t).
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import unicodedata

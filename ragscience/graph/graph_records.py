@@ -3,8 +3,6 @@
 Two mentions are one entity only if their types and canonical names agree. Types are open: any word can be one.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass, replace

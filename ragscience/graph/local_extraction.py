@@ -7,8 +7,6 @@ GLUE benchmark": DATASET), else CONCEPT. Relations are those that the words betw
 co-occurrence in a sentence.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter, defaultdict

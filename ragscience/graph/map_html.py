@@ -5,8 +5,6 @@ escaped, and the script only sets them as text. A Content-Security-Policy allows
 and nothing to be fetched.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

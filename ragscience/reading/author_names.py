@@ -1,7 +1,5 @@
 """The authors of a paper: names of people in a line of words, and the lines of names between its title and its text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence

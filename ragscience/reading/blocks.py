@@ -1,7 +1,5 @@
 """Rows become blocks: paragraphs, list items, equations, footnotes, references, floats and headings."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

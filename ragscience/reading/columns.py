@@ -1,7 +1,5 @@
 """The reading order of a page: columns are found by the white between them, zones of columns by lines across it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Captions, and the tables and figures that they belong to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

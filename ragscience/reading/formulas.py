@@ -7,8 +7,6 @@ Sizes are those of TeX (The TeXbook, appendix G): a numerator stands .68 of the 
 above the base line; indices and exponents have .7 of the size and are shifted by .15 to .45.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ constant are found by their letters, which form words with that constant alone; 
 so pages with such codes are read when all were seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

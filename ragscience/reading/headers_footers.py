@@ -3,8 +3,6 @@
 They are found by repetition: the same words, apart from digits, at the same height of several pages.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Headings, by their numbers, by usual section names, and by the type of the document's other headings."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import Counter

@@ -4,8 +4,6 @@ pandoc is the program in the package pypandoc_binary, a process of its own with 
 and asks no server. A file is untrusted: what it is called and what it says of itself decide nothing unchecked.
 """
 
-from __future__ import annotations
-
 import codecs
 import html
 import io

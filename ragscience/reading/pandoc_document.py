@@ -3,8 +3,6 @@
 The tree is pandoc's (pandoc-types 1.23): blocks and inlines are `{"t": KIND, "c": CONTENT}`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

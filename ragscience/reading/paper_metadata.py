@@ -1,7 +1,5 @@
 """What a paper's file and first page say of it: title, authors, arXiv id, DOI, publication and year."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ PyMuPDF's messages are kept off stderr, and its errors become problems of the fi
 for the files are not trusted.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import stat

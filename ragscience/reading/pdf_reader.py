@@ -3,8 +3,6 @@
 PyMuPDF reads the file and repairs it where possible: a file is refused only where none of it can be used.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

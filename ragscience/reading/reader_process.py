@@ -1,7 +1,5 @@
 """A process that reads PDFs, which may crash, hang or use up the memory without harm to the one that asks it."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -3,8 +3,6 @@
 They are found by a caption and by white space next to it that runs past several lines, however narrow it is.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ reading order is found, as all text between rules of one width above or below it
 stay with the text, where `floats` looks for them.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter

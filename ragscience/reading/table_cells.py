@@ -1,7 +1,5 @@
 """The words of a table's lines in its columns: which run of words is one cell, and which columns a cell spans."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

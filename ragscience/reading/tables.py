@@ -1,7 +1,5 @@
 """The rows of a table: lines that belong together are one row, labels stand in the first row that they name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

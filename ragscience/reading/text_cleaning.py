@@ -1,7 +1,5 @@
 """Cleaning of a PDF's text and of its title, and the share of illegible characters."""
 
-from __future__ import annotations
-
 import logging
 import re
 import unicodedata

@@ -4,8 +4,6 @@ A segment is a run of pieces on one base line with word spaces between them, wit
 everything on a line of its column, however wide the gaps.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict

@@ -4,8 +4,6 @@ A piece is a line of PyMuPDF: text without a wide gap. Its coordinates are those
 to right; `TextPiece.turn` says how that frame is rotated on the page.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -9,8 +9,6 @@ answers  {"ready": true} at the start; {"page": [NUMBER, PAGES, IS_SLOW]} after 
          {"done": VALUE} with what the function gives, or {"problem": {"message", "fix", "reason"}}
 """
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

@@ -1,7 +1,5 @@
 """Many files, a few worker processes: each file becomes a Document or a FileProblem."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """The columns of a literature matrix, from a YAML file of questions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

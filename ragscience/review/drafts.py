@@ -3,8 +3,6 @@
 The text stays as it is written, so that each sentence has its line and column; what is no prose is blanked.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """A literature matrix: papers by questions, with the quote behind each cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A literature matrix as JSON, CSV, Markdown and a page."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

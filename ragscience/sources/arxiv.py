@@ -3,8 +3,6 @@
 The query language and the feed are those of https://info.arxiv.org/help/api/user-manual.html (3.1, 3.3, 3.4 and 5.1).
 """
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Mapping, Sequence

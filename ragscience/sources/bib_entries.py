@@ -3,8 +3,6 @@
 An entry has a citation key that stays the same for the same paper and that no other paper of the library has.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -5,8 +5,6 @@ eprint, url) are read verbatim by biblatex and the url package and are not escap
 CSL-JSON follows https://docs.citationstyles.org/en/stable/specification.html, version 1.0.2.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A .bib file: what its entries say of papers, and which papers and files they are about."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import defaultdict

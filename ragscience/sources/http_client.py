@@ -5,8 +5,6 @@ Proxies from the environment (HTTP_PROXY …) are not used: a proxy resolves nam
 addresses. One connection per request, no cookies, no credentials from .netrc, no referrer, no compression.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 import time

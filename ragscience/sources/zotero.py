@@ -1,7 +1,5 @@
 """A Zotero library, as its data folder has it: read from a copy of its database; nothing there is written or locked."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """Zotero's data folder: where it is, and a copy of its database as it was at one moment. Nothing there is written."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
