@@ -56,9 +56,7 @@ class Split:
         BeforeValidator(lambda said: said or ""),
     ] = ""
     queries: Annotated[
-        tuple[_Line, ...],
-        AfterValidator(_queries),
-        Field(json_schema_extra={"minItems": 1, "maxItems": MOST_QUERIES}),
+        tuple[_Line, ...], AfterValidator(_queries), Field(json_schema_extra={"minItems": 1, "maxItems": MOST_QUERIES})
     ]
 
 

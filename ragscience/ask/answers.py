@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
-from ragscience.ask.confidence import (
-    LOW,
-    LookedFor,
-    answerability,
-    confidence,
-    look_for,
-    probability,
-    signs,
-)
+from ragscience.ask.confidence import LOW, LookedFor, answerability, confidence, look_for, probability, signs
 from ragscience.ask.extractive import Choice, Readers, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
@@ -98,11 +90,7 @@ class _AnswerRun:
     """One question on its way to its answer."""
 
     def __init__(
-        self,
-        request: AnswerRequest,
-        context: AnswerContext,
-        search: Searcher,
-        on_token: Callable[[str], None] | None,
+        self, request: AnswerRequest, context: AnswerContext, search: Searcher, on_token: Callable[[str], None] | None
     ) -> None:
         self._request = request
         self._context = context

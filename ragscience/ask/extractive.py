@@ -197,14 +197,7 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
     run = pieces[first : last + 1]
     unit = joined(run[0].unit, run[-1].unit)
     words = frozenset[str]().union(*(piece.terms for piece in run))
-    return _Run(
-        first,
-        last,
-        unit,
-        score_of(features),
-        features,
-        words,
-    )
+    return _Run(first, last, unit, score_of(features), features, words)
 
 
 def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:

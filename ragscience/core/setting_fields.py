@@ -127,11 +127,7 @@ class Settings(BaseSettings):
         "an error; ollama: Ollama's or an error, whatever `llm_url` says; extractive: quotes.",
     )
     llm: str = setting(
-        "llama3.1:8b",
-        ANSWER,
-        "Chat model of Ollama or of the server of `llm_url`.",
-        min_length=1,
-        guarded=True,
+        "llama3.1:8b", ANSWER, "Chat model of Ollama or of the server of `llm_url`.", min_length=1, guarded=True
     )
     llm_url: str = setting(
         "",

@@ -55,12 +55,7 @@ Cache = dict[str, NDArray[np.float32]]
 
 
 def best_paths(
-    graph: KnowledgeGraph,
-    seeds: Sequence[str],
-    question: NDArray[np.float32],
-    vectors: Vectors,
-    *,
-    cache: Cache,
+    graph: KnowledgeGraph, seeds: Sequence[str], question: NDArray[np.float32], vectors: Vectors, *, cache: Cache
 ) -> tuple[GraphPath, ...]:
     """The at most MOST_PATHS best paths of 1 to HOPS relations from the seeds (keys), best first.
 

@@ -232,10 +232,7 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
 
 
 def positions(
-    count: int,
-    edges: Sequence[tuple[int, int, float]],
-    owners: Sequence[Mapping[int, int]],
-    radii: Sequence[float],
+    count: int, edges: Sequence[tuple[int, int, float]], owners: Sequence[Mapping[int, int]], radii: Sequence[float]
 ) -> NDArray[np.float64]:
     """Positions of `count` papers, then of the entities, shape (papers + entities, 2), by NetworkX's ForceAtlas2.
 

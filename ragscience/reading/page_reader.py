@@ -230,12 +230,7 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
     if share > _NOISE_SHARE or not spans.plain.strip():
         return PageText(text, "illegible", f"{share:.0%} of its characters", left_out=left_out, illegible=share)
     return PageText(
-        spans.plain,
-        spans=spans,
-        rules=tuple(rules),
-        drawings=tuple(drawings),
-        left_out=left_out,
-        illegible=share,
+        spans.plain, spans=spans, rules=tuple(rules), drawings=tuple(drawings), left_out=left_out, illegible=share
     )
 
 

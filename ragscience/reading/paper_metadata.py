@@ -101,10 +101,7 @@ def _trimmed(doi: str) -> str:
 
 
 def metadata_of(
-    page: PageSpans | None,
-    file_metadata: Mapping[str, str | None],
-    first_pages_text: str,
-    last_page_text: str = "",
+    page: PageSpans | None, file_metadata: Mapping[str, str | None], first_pages_text: str, last_page_text: str = ""
 ) -> Metadata:
     """Title, authors, year, publication and identifiers, each with a confidence.
 

@@ -44,12 +44,7 @@ _LACKS = {
 }
 
 
-def read_pdf(
-    path: Path,
-    password: str = "",
-    ocr: str = "",
-    on_page: OnPage = lambda *_: None,
-) -> Document:
+def read_pdf(path: Path, password: str = "", ocr: str = "", on_page: OnPage = lambda *_: None) -> Document:
     """The document of a PDF, with a warning for everything that is missing from it.
 
     Pages without readable text are read by OCR in the language `ocr`, or in several ("eng+deu"), if one is given.

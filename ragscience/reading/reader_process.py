@@ -84,12 +84,7 @@ class ReaderProcess:
         return not self._ended.is_set() and self._process.poll() is None
 
     def read(
-        self,
-        path: Path,
-        password: str,
-        ocr: str = "",
-        *,
-        on_page: Callable[[int, int], None] = lambda *_: None,
+        self, path: Path, password: str, ocr: str = "", *, on_page: Callable[[int, int], None] = lambda *_: None
     ) -> Document | FileProblem:
         """The document or the problem of a file; a worker that crashes, hangs or lacks memory ends.
 

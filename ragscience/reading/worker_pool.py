@@ -49,11 +49,7 @@ class ReadingPool(Closing):
     """
 
     def __init__(
-        self,
-        workers: int,
-        timeout_seconds: float = READING_SECONDS,
-        memory_bytes: int = READING_BYTES,
-        ocr: str = "",
+        self, workers: int, timeout_seconds: float = READING_SECONDS, memory_bytes: int = READING_BYTES, ocr: str = ""
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")

@@ -47,13 +47,7 @@ def by_words(keywords: BM25Okapi, question: str, ids: Sequence[int], count: int)
 
 
 def guide_search(
-    question: str,
-    *,
-    library: Store,
-    embedder: Embedder,
-    reranker: Reranker | None,
-    profile: Profile,
-    filters: Filters,
+    question: str, *, library: Store, embedder: Embedder, reranker: Reranker | None, profile: Profile, filters: Filters
 ) -> Found:
     """The `profile.top_k` best passages that the filters allow. Raises ModelProblem where the embedder fails."""
     import faiss

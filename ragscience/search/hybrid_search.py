@@ -44,13 +44,7 @@ class SearchModels:
 
 
 def search(
-    question: str,
-    *,
-    library: Store,
-    models: SearchModels,
-    profile: Profile,
-    filters: Filters,
-    also: Sequence[int] = (),
+    question: str, *, library: Store, models: SearchModels, profile: Profile, filters: Filters, also: Sequence[int] = ()
 ) -> Found:
     """The `profile.top_k` best passages that `filters` allow, from one generation of the library.
 

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ragscience.core.records import title_of
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.atomic_files import write_atomically
-from ragscience.search.names_of_paper import (
-    RULES_VERSION,
-    PaperName,
-    key_of,
-    names_of_paper,
-)
+from ragscience.search.names_of_paper import RULES_VERSION, PaperName, key_of, names_of_paper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

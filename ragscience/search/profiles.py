@@ -163,9 +163,5 @@ def with_graph(profile: Profile) -> Profile:
 def read_by_llm(profile: Profile, *, wanted: int | None) -> Profile:
     """The profile with an LLM as the reranker: it scores LLM_DEPTH passages, and LLM_KEPT, or `wanted`, are kept."""
     return replace(
-        profile,
-        rerank_depth=LLM_DEPTH,
-        top_k=LLM_KEPT if wanted is None else wanted,
-        rerank_batch=0,
-        llm_reranks=True,
+        profile, rerank_depth=LLM_DEPTH, top_k=LLM_KEPT if wanted is None else wanted, rerank_batch=0, llm_reranks=True
     )

@@ -110,11 +110,7 @@ def why_unreadable(path: Path) -> str:
 
 @contextmanager
 def downloaded_pdf(
-    client: HttpClient,
-    url: str,
-    folder: Path,
-    on_progress: OnBytes,
-    unreadable: Callable[[Path], str] = why_unreadable,
+    client: HttpClient, url: str, folder: Path, on_progress: OnBytes, unreadable: Callable[[Path], str] = why_unreadable
 ) -> Iterator[DownloadedPdf]:
     """A PDF, as a complete file in `folder`, which is gone after the `with` unless somebody has moved it.
 
