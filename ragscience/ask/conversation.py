@@ -222,6 +222,8 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
         return as_it_is
     text, is_correction, is_about = _without_opening(question)
     kind, is_opened = "correction" if is_correction else "follow-up", text != question
+    if (gone_to := _gone_to(text, names)) is not None:
+        return Understood("new", (gone_to, TurnReading(question)))
     named = _surely_named(text, names)
     pointer = POINTER.search(text, 0, named[0].start if named else len(text))
     pointed = _pointed_at(pointer, state)
@@ -242,6 +244,16 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
     put = _with_names(text, pointer, pointed) if pointer else text
     resolved = TurnReading(put, () if named else about, NOT_LEANING if is_new else LEANING)
     return Understood("new", (TurnReading(question), resolved)) if is_new else Understood(kind, (resolved, plain))
+
+
+def _gone_to(text: str, names: PaperNames) -> TurnReading | None:
+    """What is asked of the paper that a turn begins with: "back to the raft paper: how long is a timeout?"."""
+    marks = [(at, mark) for mark in (": ", ", ", "; ", " - ", " – ", " — ") if (at := text.find(mark)) > 0]
+    head, _, asked = text.partition(min(marks)[1]) if marks else ("", "", "")
+    words = [word for word in WORD.findall(asked) if word.casefold() not in ASKING | VERBS]
+    is_asked = len(words) < len(WORD.findall(asked)) and len(set(terms(" ".join(words)))) >= LEANING_TERMS
+    files = _named_files(head, names) if is_asked and not _surely_named(asked, names) else ()
+    return TurnReading(_capital(asked), files, NOT_LEANING) if files else None
 
 
 def _without_opening(question: str) -> tuple[str, bool, bool]:
