@@ -124,4 +124,5 @@ def note(found: Found) -> str:
     """What was done, in one line."""
     files = {hit.chunk.chunk_id: hit.chunk.file for hit in found.hits}
     papers = dict.fromkeys(files[number] for part in found.parts for number in part.chunk_ids if number in files)
-    return f"Searched for in parts, each in its own paper: {', '.join(papers)}."
+    own = f", each in its own paper: {', '.join(papers)}" if len(papers) >= len(found.parts) else ""
+    return f"Searched for in parts{own}."
