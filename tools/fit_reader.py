@@ -241,6 +241,14 @@ class Maker:
         return found
 
 
+_maker: Maker | None = None
+"""That of the processes, which are forked when it is there."""
+
+
+def _rows(job: tuple[list[Question], int]) -> list[list[Row]]:
+    return _maker.rows(job) if _maker is not None else []
+
+
 def loss_of(model: Any, groups: Sequence[Sequence[Row]], device: str) -> Any:
     """The mean of both losses over beginning and end."""
     import torch
@@ -320,13 +328,12 @@ def f1(said: str, wanted: str) -> float:
     return 2 * shared / (one.total() + other.total()) if shared else 0.0
 
 
-def train(model: Any, maker: Maker, trained: Sequence[Question], device: str) -> None:
+def train(model: Any, articles: Articles, trained: Sequence[Question], device: str) -> None:
     """Some epochs over the questions, each in an order of its own."""
     import torch
 
-    model.to(device).train()
-    changed = [each for each in model.parameters() if each.requires_grad]
-    optimizer = torch.optim.AdamW(changed, lr=RATE, weight_decay=0.01, betas=(0.9, 0.98))
+    global _maker
+    _maker = Maker(articles)
     asked: list[Question] = []
     for epoch in range(EPOCHS):
         rng = random.Random(epoch)
@@ -335,7 +342,10 @@ def train(model: Any, maker: Maker, trained: Sequence[Question], device: str) ->
     jobs = [(asked[at : at + QUESTIONS_A_JOB], at) for at in range(0, len(asked), QUESTIONS_A_JOB)]
     steps, step, waiting, total = len(asked) // QUESTIONS_A_STEP, 0, list[list[Row]](), 0.0
     with multiprocessing.get_context("fork").Pool() as pool:
-        for made in pool.imap(maker.rows, jobs):
+        model.to(device).train()
+        changed = [each for each in model.parameters() if each.requires_grad]
+        optimizer = torch.optim.AdamW(changed, lr=RATE, weight_decay=0.01, betas=(0.9, 0.98))
+        for made in pool.imap(_rows, jobs):
             waiting += made
             while len(waiting) >= QUESTIONS_A_STEP:
                 groups, waiting = waiting[:QUESTIONS_A_STEP], waiting[QUESTIONS_A_STEP:]
@@ -362,7 +372,7 @@ def main(target: Path, files: Sequence[str], old: Path | None) -> None:
     for_figures = frozenset(sorted(articles.of)[KEPT])
     trained = [question for question in questions if question.article not in for_figures]
     model = make_model(old)
-    train(model, Maker(articles), trained, "cuda" if torch.cuda.is_available() else "cpu")
+    train(model, articles, trained, "cuda" if torch.cuda.is_available() else "cpu")
     save(model, target)
     print(report(target, articles, [question for question in questions if question.article in for_figures]))
 
