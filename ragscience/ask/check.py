@@ -53,8 +53,8 @@ def check(
 
     A sentence is held against the pages that it cites, or each part of it against the citation behind that part. One
     that cites nothing is at most weak. Small models often cite nothing, whatever the prompt says: with `adds`, each
-    sentence of an answer without any citation gets the page that supports it, or that has most of it and speaks not
-    against it, marked as ours.
+    sentence of an answer without any citation gets the page that supports it, or that has half of its words and does
+    not speak against it, marked as ours.
     `read` reads the numbers of what the words support; when it fails, sentences with numbers are weak and a warning
     says so. `on_sentence` is called before each sentence, and may raise.
     """

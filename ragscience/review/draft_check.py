@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -76,6 +76,8 @@ class _Finding:
     evidence: tuple[Citation, ...] = ()
     differences: tuple[Difference, ...] = ()
     note: str = ""
+    near: tuple[str, ...] = ()
+    """The nearest lines with those beside them, for a second opinion."""
 
 
 Opinion = Callable[[str, Sequence[str]], str]
@@ -86,7 +88,7 @@ class DraftChecker:
     """Checks drafts against a library.
 
     `read` reads numbers; without it none is found held in other words. `opinion` is asked of each sentence that is
-    unclear or partly held; it changes no verdict.
+    unclear or partly held, of the best of the papers that it cites; it changes no verdict.
     """
 
     def __init__(self, library: Store, read: Reader | None, opinion: Opinion | None = None) -> None:
@@ -131,7 +133,10 @@ class DraftChecker:
         found = [self._finding(claim.text, paper, page) for paper, page in known if self._judge_of(paper.paper_id)]
         if not found:
             return self._of(sentence, "not checkable", _Finding(note="The paper has no text in the library."))
-        return self._of(sentence, "", max(found, key=lambda one: (_RANK[one.verdict], one.share)))
+        best = max(found, key=lambda one: (_RANK[one.verdict], one.share))
+        if self._opinion is not None and best.verdict in _OPEN:
+            best = replace(best, note=self._opinion(claim.text, best.near))
+        return self._of(sentence, "", best)
 
     def _of(self, sentence: DraftSentence, verdict: str, found: _Finding | None = None) -> CheckedSentence:
         found = found or _Finding()
@@ -177,9 +182,8 @@ class DraftChecker:
         pages = list(dict.fromkeys(span.place[1] for span, _, _ in spans))[: 1 if verdict == "held" else _SHOWN]
         evidence = tuple(self._citation(paper, by_page[one], held=verdict == "held") for one in pages)
         note = f"It is on {place_label(paper.file, pages[0])}." if verdict == "held" and page not in (0, *pages) else ""
-        if self._opinion is not None and verdict in _OPEN:
-            note = self._opinion(claim.text, [joined_lines(unit.around.text) for _, unit in nearest[:_SHOWN]])
-        return _Finding(verdict, share, evidence, differences, note)
+        near = tuple(joined_lines(unit.around.text) for _, unit in nearest[:_SHOWN])
+        return _Finding(verdict, share, evidence, differences, note, near)
 
     def _citation(self, paper: Paper, place: tuple[PageSpan, int, int], *, held: bool) -> Citation:
         span, first, last = place

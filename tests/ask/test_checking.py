@@ -275,6 +275,14 @@ def test_what_no_page_holds_stays_as_it_is(text):
     assert added(text) == check(text, HITS, read=None)
 
 
+def test_a_sentence_that_a_page_half_holds_gets_that_page_and_no_tick():
+    said = HITS[0].chunk.text.split(". ")[0].replace("\n", " ").strip().rstrip(".")
+    made = added(f"{said}, as several gardeners found.")
+    (citation,) = made.citations
+    assert (citation.added, citation.supported) == (True, False)
+    assert [each.verdict for each in made.sentences] == ["weak"]
+
+
 def test_without_passages_nothing_is_added():
     checked = check("Everything is a sum.", [], read=None)
     assert check("Everything is a sum.", [], read=None, adds=True) == checked

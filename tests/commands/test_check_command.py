@@ -111,6 +111,11 @@ def test_a_language_model_is_a_second_opinion_and_changes_no_verdict(asked, draf
         said = request.body["messages"][-1]["content"]
         assert "1280" in said
         assert said.endswith("Sentence: The glaze matures at 1380 degrees Celsius.")
+        server.script('{"answers": "no"}')
+        draft.write_text(f"{DRAFT}\nThe glaze matures at 1480 degrees Celsius in a kiln.\n")
+        asked.query("check", draft, "--llm", "--suggest")  # what cites nothing is not asked about
+        assert len([one for one in server.requests if one.path == "/api/chat"]) == 2
+        draft.write_text(DRAFT)
         server.script("I cannot say.", "Still not.")
         ran = asked.query("check", draft, "--llm")
         assert "llama3.1" not in ran.out
