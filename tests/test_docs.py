@@ -113,9 +113,6 @@ def test_links_lead_to_files_that_are_there(path):
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-# The generated pages
-
-
 @pytest.fixture(scope="module")
 def make_docs():
     spec = importlib.util.spec_from_file_location("make_docs", ROOT / "tools" / "make_docs.py")

@@ -68,9 +68,6 @@ def test_a_stream_gives_the_same_lines_however_it_is_cut(text, width, cuts):
     assert all(cell_len(line) <= width for line in made.splitlines()) or "学" in text
 
 
-# Links
-
-
 @pytest.fixture
 def terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")

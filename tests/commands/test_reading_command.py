@@ -48,9 +48,6 @@ def test_a_search_keeps_to_kinds_and_sections(sample):
     assert all("5.2 By word" in section or "7.4 Refusing" in section for section in sections)
 
 
-# Who wrote it, and when
-
-
 def test_a_search_keeps_to_years_and_authors(commands):
     papers = commands.home / "papers"
     stamp = "arXiv:{}v1  [cs.CL]  12 Jun {}"
@@ -82,9 +79,6 @@ def listed(commands):
     found = json.loads(commands.ingest("list", "--json").out)
     check_output(found, "list")
     return found["papers"]
-
-
-# The same paper twice
 
 
 def version(path, last_word, modified):

@@ -13,9 +13,6 @@ QUOTES = "No language model: showing quotes"
 ORDER = "late interaction reranks the passages"
 
 
-# Choices of models
-
-
 def test_a_choice_is_said_once_and_again_when_it_changes(own, server):
     first = own.query("ask", QUESTION)
     assert QUOTES in first.err
@@ -41,9 +38,6 @@ def test_json_has_the_warnings_each_time_and_models_has_all(own):
     listed = own.query("models").out
     assert ORDER in " ".join(listed.split())
     assert "Ollama does not answer" in " ".join(listed.split())
-
-
-# In a terminal
 
 
 @pytest.fixture

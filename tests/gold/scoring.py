@@ -134,9 +134,6 @@ def total(scores):
     }
 
 
-# Headings
-
-
 def squashed(text):
     """Letters and digits alone, whatever their case and form."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
@@ -173,9 +170,6 @@ def f1(matched, missing, extra):
     return 2 * matched / (2 * matched + missing + extra) if matched else 0.0
 
 
-# Reading order
-
-
 def order_tau(text, phrases):
     """Kendall's tau between the phrases' order and their places in the text; a missing one has no right pair."""
     page = squashed(text)
@@ -183,9 +177,6 @@ def order_tau(text, phrases):
     pairs = list(itertools.combinations(places, 2))
     concordant = sum(0 <= first < second for first, second in pairs)
     return (2 * concordant - len(pairs)) / len(pairs)
-
-
-# Tables
 
 
 def best_table(texts, table):

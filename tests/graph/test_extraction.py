@@ -26,9 +26,6 @@ def server():
         yield running
 
 
-# Through the command
-
-
 TEXT = [
     "Seeing in fog\n\nWe propose FogNet, a new model. FogNet uses dropout.\nFogNet outperforms LSTM on SQuAD.",
     "Long short-term memory (LSTM) is older. FogNet is evaluated on MNIST.\nFogNet has a layer, and FogNet is small.",

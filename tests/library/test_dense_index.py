@@ -132,9 +132,6 @@ def assert_exact(index, source, allowed=None):
             np.testing.assert_allclose(scores, expected_scores, atol=1e-9)
 
 
-# Exact, by one flat index
-
-
 def test_faiss_finds_what_brute_force_finds_and_filters_hold_inside_the_search(flat, few):
     index = load(flat, few, sizes=FLAT)
     assert not index.should_be_saved
@@ -151,9 +148,6 @@ def test_replaced_vectors_are_never_mixed_with_the_old(flat, few):
     for index in (load(flat, few, sizes=FLAT).at(now, replaced.ids), load(flat, replaced, now, FLAT)):
         assert index.should_be_saved
         assert_exact(index, replaced)
-
-
-# By inverted lists, whose candidates get exact scores
 
 
 def test_most_of_the_nearest_are_found_also_within_a_filter(indexed, source):

@@ -163,8 +163,6 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["target"]
 
 
-# The lock of the one writer
-
 HOLDER = """
 import os, sys
 from pathlib import Path

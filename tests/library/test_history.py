@@ -111,9 +111,6 @@ def test_no_altered_name_or_question_is_listed_and_no_turn_is_lost_unsaid(path, 
         assert "`" in other.damage
 
 
-# Audit records
-
-
 def test_a_turn_without_a_record_has_none_and_the_oldest_records_go(history, monkeypatch):
     monkeypatch.setattr(history_module, "AUDITED", 3)
     for number in range(5):

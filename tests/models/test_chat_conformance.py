@@ -139,9 +139,6 @@ def good(says, text="Fine.", **end):
     return Raw(says.piece(text) + says.end(**end), kind=says.kind)
 
 
-# -- a server that refuses or is down
-
-
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_a_crash_is_tried_once_more(says, ask, status):
     crash = Raw(b'{"error": "busy"}', status, kind="application/json")
@@ -191,9 +188,6 @@ def test_nobody_listens(says):
     assert "127.0.0.1" in str(generation.failure)
 
 
-# -- silence
-
-
 def test_no_answer_at_all(says, ask, server):
     (message,) = ask(Raw(until=server.closing, silent_first=True), first=SHORT).messages
     assert f"first token of qwen did not come within {SHORT:g} s" in message
@@ -210,9 +204,6 @@ def test_silence_between_tokens_keeps_what_came(says, ask, server):
 def test_the_time_of_the_whole_call(says, ask, server):
     (message,) = ask(Raw(until=server.closing, silent_first=True), whole_seconds=0.2).messages
     assert "was not done after 0.2 seconds" in message
-
-
-# -- replies that break off or do not end
 
 
 def test_a_connection_that_is_cut_in_the_middle(says, ask):
@@ -254,9 +245,6 @@ def test_another_end_than_a_full_stop_is_told(says, ask, reason, told):
     assert ended.text == "A story"
 
 
-# -- what is no reply
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -285,9 +273,6 @@ def test_an_error_in_the_middle_of_a_reply(says, ask):
     assert ended.text == "One"
 
 
-# -- odd replies that are good
-
-
 def test_a_tool_call_that_nobody_asked_for_is_not_run(says, ask):
     ended = ask(Raw(says.tool_call() + says.end(reason="tool_calls"), kind=says.kind))
     (message,) = ended.messages
@@ -295,17 +280,11 @@ def test_a_tool_call_that_nobody_asked_for_is_not_run(says, ask):
     assert ended.text == ""
 
 
-# -- counts
-
-
 @pytest.mark.parametrize("counted", [4096, 10**9])
 def test_a_count_beyond_the_window_is_a_cut_prompt(says, ask, counted):
     ended = ask(good(says, prompt=counted))
     (message,) = ended.messages
     assert "The server cut the prompt" in message
-
-
-# -- thoughts
 
 
 def details(*capabilities):
@@ -339,9 +318,6 @@ def test_thoughts_between_marks_are_no_part_of_the_answer(says, ask, cut):
     pieces = b"".join(says.piece(said[at : at + cut]) for at in range(0, len(said), cut))
     ended = ask(Raw(pieces + says.end(), kind=says.kind))
     assert (ended.text.strip(), ended.messages) == ("A sum.", [])
-
-
-# -- JSON replies
 
 
 def test_a_schema_goes_out_as_the_server_wants_it(says, server):

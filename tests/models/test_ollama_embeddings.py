@@ -40,9 +40,6 @@ def embedder(server, name=NOMIC, **how):
     return ServedEmbedder(client(server.url, **how), name, digest="ab12", sleep=lambda _: None)
 
 
-# -- status and show
-
-
 @pytest.mark.parametrize(
     "fault",
     [{"malformed": True}, {"status": 500, "error": "x"}, {"cut_after": 0}, {"status": 302, "error": "elsewhere"}],
@@ -68,9 +65,6 @@ def test_offline_refuses_another_machine_without_asking_it():
     assert "another machine" in ollama.status.why
     with pytest.raises(ModelProblem, match="another machine"):
         ollama.require(LLAMA)
-
-
-# -- embeddings
 
 
 def test_prefixes_batches_and_unit_vectors(server):
@@ -109,9 +103,6 @@ def test_windows_keep_to_the_bytes_and_lose_nothing(text, most_bytes):
         assert start is not None
         covered = max(covered, start + len(window))
     assert covered == len(text)
-
-
-# -- an embedder that may not be there
 
 
 @pytest.mark.parametrize("opened", [False, True])

@@ -18,9 +18,6 @@ PROSE = (
 ) * 12
 
 
-# -- counting
-
-
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [

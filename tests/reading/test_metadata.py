@@ -25,17 +25,11 @@ TITLE = row(100, 17, "A Study of Things", flags=BOLD)
 AUTHORS = row(140, 10, "Ada Lovelace, Alan Turing and Grace Hopper")
 
 
-# Titles
-
-
 def test_the_file_and_the_page_agree():
     found = read(TITLE, AUTHORS, *body(), file={"title": "A study of things"})
     assert (found.title, found.confidence["title"]) == ("A Study of Things", 0.98)
     shouted = read(row(100, 17, "A STUDY OF THINGS"), AUTHORS, *body(), file={"title": "A Study of Things"})
     assert shouted.title == "A Study of Things"
-
-
-# Authors
 
 
 @pytest.mark.parametrize(
@@ -76,9 +70,6 @@ def test_the_file_and_the_page_agree():
 )  # fmt: skip
 def test_authors_stand_below_the_title(lines, authors):
     assert read(TITLE, *lines, *body()).authors == authors
-
-
-# Where and when
 
 
 def stamp(text):
@@ -129,9 +120,6 @@ def test_the_venue_says_the_year(printed, venue, year):
 )
 def test_the_year_comes_from_what_is_surest(lines, file, year):
     assert read(TITLE, AUTHORS, *lines, *body(), file=file).year == year
-
-
-# Old fonts and wild input
 
 
 def test_nothing_gives_nothing():

@@ -31,18 +31,12 @@ def no_tesseract(monkeypatch, tmp_path):
     return folder
 
 
-# Where it is not installed
-
-
 def test_without_it_a_scan_is_scanned_and_the_fix_says_what_to_install(no_tesseract, tmp_path):
     scan = make_scan(tmp_path / "scan.pdf", 2)
     with pytest.raises(FileProblem, match="probably scanned") as caught:
         read_pdf(scan, ocr="eng")
     assert caught.value.reason == "no-text"
     assert "apt-get install tesseract-ocr" in caught.value.fix
-
-
-# Where it is
 
 
 @pytest.mark.ocr
@@ -96,9 +90,6 @@ def test_illegible_text_is_read_as_it_is_drawn(tmp_path):
     assert illegible_share(document.text) == 0
 
 
-# In a worker
-
-
 @pytest.mark.ocr
 @needs_tesseract
 @needs_shared_data
@@ -109,9 +100,6 @@ def test_a_real_scan(tmp_path):
     assert document.pages[0].lines
     for line in document.pages[0].lines:
         assert document.text[line.start : line.end].strip()
-
-
-# The command
 
 
 def test_the_command_says_once_that_it_is_not_installed_and_reads_the_rest(no_tesseract, commands):

@@ -83,9 +83,6 @@ def test_the_readme_shows_what_comes_out(steps_at):
         assert re.fullmatch(".*".join(map(re.escape, printed.split("[…]"))), shown[line]), shown[line]
 
 
-# The rules themselves
-
-
 def step(*shown, line="python query.py list", broken=()):
     return Step(line, list(shown), list(broken), "")
 

@@ -73,9 +73,6 @@ def filled(path):
     return path
 
 
-# Who is let in
-
-
 @pytest.fixture(scope="module")
 def routes(served_home):
     """(method, path) of every route of the app."""
@@ -144,9 +141,6 @@ def test_a_server_for_others_is_closed_without_any_token(three_papers, tmp_path)
         assert client.get("/api/v1/papers").status_code == 401
 
 
-# Sessions of browsers
-
-
 def test_a_browser_signs_in_and_out(lab):
     with lab.client() as client:
         response = client.post(SESSION, json={"token": lab.tokens["edda"]})
@@ -194,9 +188,6 @@ def test_a_token_that_is_not_known_opens_no_session(own_lab):
     with own_lab.client() as client:
         response = client.post(SESSION, json={"token": "ragscience_" + "0" * 64})
         assert (response.status_code, "set-cookie" in response.headers) == (401, False)
-
-
-# Revoking
 
 
 def test_a_revoked_token_ends_at_once_with_its_sessions(own_lab):
@@ -248,9 +239,6 @@ def test_each_deletes_conversations_of_their_own_alone(own_lab):
         assert ana.get(f"/api/v1/conversations/{number}").status_code == 404
 
 
-# Roles
-
-
 READERS_MAY_CHANGE = {
     ("POST", "/api/v1/search"), ("POST", "/api/v1/ask"), ("POST", "/api/v1/ask/events"), ("POST", "/api/agent_action"),
     ("POST", "/v1/chat/completions"), ("POST", "/mcp"),
@@ -273,9 +261,6 @@ def test_a_writer_alone_takes_papers_out(own_lab):
         assert refused.status_code == 403
         assert "writer" in refused.json()["detail"]
         assert writer.delete(f"/api/v1/papers/{md5}").status_code == 202
-
-
-# Private conversations
 
 
 def test_conversations_of_two_people_never_cross(lab):
@@ -330,9 +315,6 @@ def test_a_follow_up_goes_on_in_ones_own_conversation(own_lab):
         ana.post("/api/v1/ask", json={"question": "Where do they live?", "conversation": 1})
         turns = [len(client.get("/api/v1/conversations/1").json()["turns"]) for client in (ana, ben)]
         assert turns == [2, 1]
-
-
-# Secrets
 
 
 def test_no_token_is_told_or_kept(own_lab, caplog, capfd):

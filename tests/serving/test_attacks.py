@@ -15,9 +15,6 @@ PLACES = {
     "mcp": ("POST", "/mcp", b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'),
 }
 
-
-# DNS rebinding
-
 FOREIGN_HOSTS = {
     "another-name": "evil.example:{port}",
     "another-address": "192.168.0.1:{port}",
@@ -87,8 +84,6 @@ def test_its_own_names_are_known_in_any_case(address, host):
     line = f"Host: {host.format(port=port_of(address))}"
     assert exchanged(address, request(address, "/healthz", host=line)).status == 200
 
-
-# Pages of other sites
 
 FOREIGN_ORIGINS = {
     "another-site": "https://evil.example",
@@ -179,9 +174,6 @@ def test_a_cors_preflight_gets_no_permission(client, path, wanted):
         assert not [name for name in response.headers if name.startswith("access-control")]
 
 
-# Methods
-
-
 @pytest.mark.parametrize("method", ["TRACE", "TRACK", "DEBUG", "PUT", "PATCH", "PROPFIND", "BREW", "get", "A" * 5000])
 @pytest.mark.parametrize("path", ["/api/v1/papers", "/mcp", "/healthz"])
 def test_unknown_methods(address, method, path):
@@ -194,8 +186,6 @@ def test_unknown_methods(address, method, path):
 def test_the_server_is_no_proxy(address, target):
     assert exchanged(address, request(address, target, method="CONNECT"), "GET").status in REFUSED
 
-
-# Paths
 
 TRAVERSALS = {
     "plain": "../../../../etc/passwd",

@@ -112,9 +112,6 @@ def test_what_a_form_can_send_is_not_read_as_json(address, path, kind):
     assert exchanged(address, request(address, path, *lines, method="POST", body=sent)).status in REFUSED
 
 
-# Requests of the server itself
-
-
 @pytest.fixture
 def trap():
     """A port of this machine, and whether anybody has knocked."""

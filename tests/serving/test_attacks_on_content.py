@@ -12,9 +12,6 @@ pytestmark = pytest.mark.usefixtures("unharmed")
 JSON = {"Content-Type": "application/json"}
 SPEED = "How fast do bees fly in fog?"
 
-
-# Bodies
-
 BODIES = {
     "gzip": (gzip.compress(b'{"question": "bees"}'), {"Content-Encoding": "gzip"}),
     "gzip-bomb": (gzip.compress(b" " * (50 << 20)), {"Content-Encoding": "gzip"}),
@@ -74,8 +71,6 @@ def test_of_two_keys_of_one_name_the_last_counts(client):
     body = b'{"question": "porcelain glaze", "question": "bees in fog", "top_k": 1}'
     assert client.post("/api/v1/search", content=body, headers=JSON).json()["question"] == "bees in fog"
 
-
-# Questions and filters: text stays text
 
 TEXTS = {
     "sql": "'; DROP TABLE papers; --",
@@ -152,8 +147,6 @@ def test_a_question_of_a_megabyte(client):
     assert answer.status_code in (200, 400)
 
 
-# OpenAI's form
-
 USER = {"role": "user", "content": SPEED}
 CHATS = {
     "many-answers": {"messages": [USER], "n": 1000},
@@ -214,9 +207,6 @@ def test_a_system_message_does_not_change_the_rules(client, role):
     text = client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]
     assert "HACKED" not in text
     assert "(bees.pdf, p.2)" in text
-
-
-# MCP
 
 
 def rpc(method, **params):

@@ -52,8 +52,6 @@ def _unharmed(client, home):
     assert {"bees.pdf", "tides.pdf"} <= {paper["file"] for paper in client.get("/api/v1/papers").json()["papers"]}
 
 
-# Names
-
 NAMES = {
     "traversal": "../../../evil.pdf",
     "absolute": "/etc/cron.d/evil.pdf",
@@ -122,8 +120,6 @@ def test_a_link_of_that_name_is_not_written_through(client, home, tmp_path):
     link.unlink()
 
 
-# Contents
-
 CONTENTS = {
     "html": b"<html><script>alert(1)</script></html>",
     "empty": b"",
@@ -166,8 +162,6 @@ def test_pdfs_that_cannot_be_read_end_as_failures(client, home, tmp_path, kind):
     for new in set(files_of(home)) - set(before):
         (home / new).unlink()
 
-
-# Forms
 
 DISPOSITION = b'Content-Disposition: form-data; name="files"; filename="a.pdf"\r\n\r\n%PDF-1.7'
 FORMS = {
@@ -229,9 +223,6 @@ def test_two_uploads_at_once_are_both_read(client, home, tmp_path):
         (home / new).unlink()
 
 
-# Files that are served
-
-
 def test_a_file_in_whose_place_a_link_was_put_is_not_served(client, home):
     bees, path = paper_of(client, "bees.pdf"), home / "papers" / "bees.pdf"
     kept = path.with_suffix(".kept")
@@ -259,9 +250,6 @@ def test_a_file_is_sent_as_a_pdf_and_as_nothing_else(client, home, tmp_path):
     assert "<script>alert(1)</script>" in page.json()["text"]
     for new in set(files_of(home)) - set(before):
         (home / new).unlink()
-
-
-# The process
 
 
 def test_an_unexpected_error_says_nothing_of_itself(home, monkeypatch, capsys):

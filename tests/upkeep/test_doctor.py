@@ -142,9 +142,6 @@ def test_files_that_are_gone_changed_out_of_reach_or_new(home):
     assert not any("copy.pdf" in text for text in said)
 
 
-# Models and the network
-
-
 @pytest.mark.parametrize(("code", "severity"), [(200, "ok"), (400, "ok"), (429, "warning"), (503, "warning")])
 def test_arxiv_is_asked_once_and_judged_by_its_answer(code, severity):
     with FaultServer() as server:

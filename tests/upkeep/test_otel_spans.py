@@ -26,9 +26,6 @@ def attributes(account, name, *, with_questions=False):
     return next(span.attributes for span in span_tree(account, with_questions=with_questions) if span.name == name)
 
 
-# The tree
-
-
 def test_stages_stand_inside_what_they_are_a_part_of():
     graph = (stage("graph", 8, 1), stage("gear", 9, 1), stage("late", 11, 2), stage("rerank", 14, 5))
     assert tree(asked_of_a_model(search=(*SEARCH, *graph))) == [
@@ -60,9 +57,6 @@ def test_the_model_and_its_tokens_are_named_as_the_conventions_say():
     assert rerank == {"gen_ai.request.model": "ms-marco"}
 
 
-# Configuration
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -75,9 +69,6 @@ def test_the_model_and_its_tokens_are_named_as_the_conventions_say():
 def test_offline_sends_nothing_away(more, said):
     with pytest.raises(UsageError, match=said):
         open_spans({"OTEL_TRACES_EXPORTER": "otlp", **more}, with_questions=False, offline=True)
-
-
-# With the SDK
 
 
 def test_otlp_sends_to_the_collector_that_is_configured(monkeypatch):
