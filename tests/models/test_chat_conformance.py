@@ -6,7 +6,6 @@ warning about it; or with a good answer where nothing is wrong.
 
 import json
 import re
-import socket
 from dataclasses import dataclass, field
 
 import pytest
@@ -17,6 +16,7 @@ from ragscience.models.model_protocols import ModelDetails
 from ragscience.models.model_servers import Ollama
 from ragscience.models.model_servers import OpenAIServer as OpenAIClient
 from ragscience.models.served_llm import ChatOptions, ServedLLM
+from tests.conftest import NOBODY
 from tests.models.conftest import close
 from tests.openai_server import DONE, OpenAIServer, Raw, chunk, event, usage
 
@@ -139,27 +139,39 @@ def good(says, text="Fine.", **end):
     return Raw(says.piece(text) + says.end(**end), kind=says.kind)
 
 
-@pytest.mark.parametrize("status", [500, 502, 503])
-def test_a_crash_is_tried_once_more(says, ask, status):
-    crash = Raw(b'{"error": "busy"}', status, kind="application/json")
-    ended = ask(crash, good(says))
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_busy_server_and_one_that_crashed_are_asked_once_more_after_a_pause(says, ask, status):
+    busy = Raw(b'{"error": "busy"}', status, kind="application/json")
+    ended = ask(busy, good(says))
     assert (ended.text, ended.messages, ended.requests, ended.waited) == ("Fine.", [], 2, [1.0])
 
 
-def test_too_little_memory_is_not_tried_again(says, ask):
-    ended = ask(Raw(b'{"error": "failed to allocate: out of memory"}', 500, kind="application/json"))
-    (message,) = ended.messages
-    assert "does not fit in memory" in message
-    assert ended.requests == 1
+MEMORY = b'{"error": "failed to allocate: out of memory"}'
+LENGTH = b'{"error": "the request exceeds the available context size, try increasing it"}'
+ENDS = {
+    "memory": (lambda says: Raw(MEMORY, 500, kind="application/json"), "does not fit in memory", ""),
+    "length": (lambda says: Raw(LENGTH, 400, kind="application/json"), "too long for qwen.*RAG_NUM_CTX", ""),
+    "cut": (lambda says: Raw(says.piece("One two"), kind=says.kind, length=10_000), "broke", "One two"),
+    "just ends": (lambda says: Raw(says.piece("One two"), kind=says.kind), "may be incomplete", "One two"),
+    "error": (lambda says: Raw(says.piece("One") + says.error("It crashed"), kind=says.kind), "It crashed", "One"),
+    "tool": (lambda says: Raw(says.tool_call() + says.end("tool_calls"), kind=says.kind), "tool_calls", ""),
+    "cap": (lambda says: good(says, reason="length"), "cut off at the limit of 64 tokens", "Fine."),
+    "filter": (lambda says: good(says, reason="content_filter"), "content_filter", "Fine."),
+    "tool calls": (lambda says: good(says, reason="tool_calls"), "tool_calls", "Fine."),
+    "escape code": (lambda says: good(says, reason="\x1b[31mred\n"), "red", "Fine."),
+    "full window": (lambda says: good(says, prompt=4096), "The server cut the prompt", "Fine."),
+    "more than the window": (lambda says: good(says, prompt=10**9), "The server cut the prompt", "Fine."),
+}
 
 
-def test_a_prompt_that_is_refused_for_its_length(says, ask):
-    told = "the request exceeds the available context size, try increasing it"
-    ended = ask(Raw(json.dumps({"error": told}).encode(), 400, kind="application/json"))
+@pytest.mark.parametrize("how", ENDS)
+def test_another_end_than_a_full_stop_is_told_and_not_tried_again(says, ask, how):
+    answer, told, text = ENDS[how]
+    ended = ask(answer(says))
     (message,) = ended.messages
-    assert "too long for qwen" in message
-    assert "RAG_NUM_CTX" in message
-    assert ended.requests == 1
+    assert re.search(told, message, re.DOTALL)
+    assert how != "escape code" or message.isprintable()
+    assert (ended.text, ended.requests) == (text, 1)
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -171,18 +183,10 @@ def test_a_key_that_is_not_accepted_is_not_repeated(says, ask, status):
     assert says.api == "ollama" or "RAG_LLM_KEY" in message
 
 
-def test_a_busy_server_is_asked_again_after_a_pause(says, ask):
-    busy = Raw(b'{"error": "busy"}', 429, kind="application/json")
-    ended = ask(busy, good(says))
-    assert (ended.text, ended.messages, ended.waited) == ("Fine.", [], [1.0])
-
-
 def test_nobody_listens(says):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: whoever connects is refused
-        llm = says.llm(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", [])
-        generation = Generation(llm, None, 60.0)
-        generation.run(PROMPT, 64)
+    llm = says.llm(f"{NOBODY}/v1", [])
+    generation = Generation(llm, None, 60.0)
+    generation.run(PROMPT, 64)
     close(llm)
     assert "answer" in str(generation.failure)
     assert "127.0.0.1" in str(generation.failure)
@@ -206,43 +210,12 @@ def test_the_time_of_the_whole_call(says, ask, server):
     assert "was not done after 0.2 seconds" in message
 
 
-def test_a_connection_that_is_cut_in_the_middle(says, ask):
-    ended = ask(Raw(says.piece("One") + says.piece(" two"), kind=says.kind, length=10_000))
-    (message,) = ended.messages
-    assert "broke" in message
-    assert (ended.text, ended.requests) == ("One two", 1)
-
-
-def test_a_stream_that_just_ends_is_not_taken_for_whole(says, ask):
-    ended = ask(Raw(says.piece("One two"), kind=says.kind))
-    (message,) = ended.messages
-    assert "may be incomplete" in message
-    assert ended.text == "One two"
-
-
 @pytest.mark.parametrize("piece", ["word ", "", "many words come in each of these pieces " * 5, "\n", "-" * 40])
 def test_endless_tokens_are_cut_at_the_cap(says, ask, piece):
     ended = ask(Raw(kind=says.kind, endless=says.piece(piece)))
     assert len(ended.messages) == 1
     assert re.search("limit of 64 tokens|repeat itself", ended.messages[0])
     assert len(ended.text) < 64 * 50
-
-
-@pytest.mark.parametrize(
-    ("reason", "told"),
-    [
-        ("length", "cut off at the limit of 64 tokens"),
-        ("content_filter", "content_filter"),
-        ("tool_calls", "tool_calls"),
-        ("\x1b[31mred\n", "red"),
-    ],
-)
-def test_another_end_than_a_full_stop_is_told(says, ask, reason, told):
-    ended = ask(good(says, "A story", reason=reason))
-    (message,) = ended.messages
-    assert told in message
-    assert message.isprintable()
-    assert ended.text == "A story"
 
 
 @pytest.mark.parametrize(
@@ -266,36 +239,11 @@ def test_json_of_another_shape(says, ask, value):
     assert ended.messages or not ended.text
 
 
-def test_an_error_in_the_middle_of_a_reply(says, ask):
-    ended = ask(Raw(says.piece("One") + says.error("the runner has crashed"), kind=says.kind))
-    (message,) = ended.messages
-    assert "the runner has crashed" in message
-    assert ended.text == "One"
-
-
-def test_a_tool_call_that_nobody_asked_for_is_not_run(says, ask):
-    ended = ask(Raw(says.tool_call() + says.end(reason="tool_calls"), kind=says.kind))
-    (message,) = ended.messages
-    assert "tool_calls" in message
-    assert ended.text == ""
-
-
-@pytest.mark.parametrize("counted", [4096, 10**9])
-def test_a_count_beyond_the_window_is_a_cut_prompt(says, ask, counted):
-    ended = ask(good(says, prompt=counted))
-    (message,) = ended.messages
-    assert "The server cut the prompt" in message
-
-
-def details(*capabilities):
-    return ModelDetails(capabilities=capabilities)
-
-
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
 def test_thoughts_apart_are_no_part_of_the_answer(says, ask, field):
     if says.api == "ollama" and field != "thinking":
         pytest.skip("Ollama has one field for them")
-    more = {"details": details("thinking")} if says.api == "ollama" else {}
+    more = {"details": ModelDetails(capabilities=("thinking",))} if says.api == "ollama" else {}
     thinking = says.piece("", **{field: "They ask about <think> and attention. "}) * 2
     ended = ask(Raw(thinking + says.piece("A sum.") + says.end(), kind=says.kind), **more)
     assert (ended.text, ended.messages) == ("A sum.", [])
@@ -305,7 +253,7 @@ def test_thoughts_apart_are_no_part_of_the_answer(says, ask, field):
 def test_ollama_is_asked_to_think_only_where_the_model_can(server):
     for capability, asked in (("thinking", True), ("tools", None)):
         server.raw(good(InOllama()), path="/api/chat")
-        llm = InOllama().llm(server.url, [], details(capability))
+        llm = InOllama().llm(server.url, [], ModelDetails(capabilities=(capability,)))
         assert "".join(llm.reply(PROMPT, max_tokens=64)) == "Fine."
         assert server.of("/api/chat")[-1].get("think") is asked
         close(llm)

@@ -1,7 +1,6 @@
 """What `auto` takes, what a library insists on, and what the user is told."""
 
 import dataclasses
-import socket
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from ragscience.models.model_choice import ModelSources, choose_embedder, choose
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_embedder import ServedEmbedder
 from ragscience.models.served_llm import ChatOptions
+from tests.conftest import NOBODY
 from tests.models.conftest import make_bert
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
 
@@ -33,9 +33,7 @@ def here(server):
 
 @pytest.fixture
 def nowhere():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield client(f"http://127.0.0.1:{taken.getsockname()[1]}")
+    return client(NOBODY)
 
 
 def client(url, offline=False):
@@ -46,10 +44,7 @@ def client(url, offline=False):
 def embedder(model_cache):
     def choose(ollama, setting="auto", model="nomic-embed-text", required=None):
         return choose_embedder(
-            setting,
-            model,
-            sources=ModelSources(ollama=ollama, cache_folder=model_cache, on_warning=pytest.fail),
-            required=required,
+            setting, model, sources=ModelSources(ollama, model_cache, pytest.fail), required=required
         )
 
     return choose

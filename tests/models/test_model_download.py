@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,7 @@ import pytest
 
 from ragscience.core.errors import ModelProblem
 from ragscience.models.model_download import find_on_this_machine, pull_model
+from tests.conftest import NOBODY
 from tests.models.conftest import make_bert
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -55,8 +55,8 @@ class Hub(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-def go_online(monkeypatch, port, cache):
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{port}")
+def go_online(monkeypatch, url, cache):
+    monkeypatch.setenv("HF_ENDPOINT", url)
     monkeypatch.setenv("HF_HUB_CACHE", str(cache))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     # huggingface_hub read the environment when it was first imported, maybe by an earlier test.
@@ -71,7 +71,7 @@ def serving(folder, repository, monkeypatch, cache):
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    go_online(monkeypatch, server.server_address[1], cache)
+    go_online(monkeypatch, f"http://127.0.0.1:{server.server_address[1]}", cache)
     try:
         yield handler
     finally:
@@ -95,9 +95,7 @@ def test_layers_with_folders_of_their_own_come_along(tmp_path, monkeypatch):
 
 
 def test_without_network_one_clear_line(tmp_path, monkeypatch):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        go_online(monkeypatch, taken.getsockname()[1], tmp_path / "hub")
-        with pytest.raises(ModelProblem, match="cannot be reached") as caught:
-            pull_model("tiny/cross")
+    go_online(monkeypatch, NOBODY, tmp_path / "hub")
+    with pytest.raises(ModelProblem, match="cannot be reached") as caught:
+        pull_model("tiny/cross")
     assert "\n" not in caught.value.message

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ragscience.core.records import Document
+
 WORDS = (  # noqa: SIM905 - prose, no list
     "the model reads every passage of a paper and keeps what it says about the question that was asked before while "
     "other systems look only at titles which loses most of the facts that a careful reader would find in the tables"
@@ -56,6 +58,18 @@ def draw(path: Path, sheets: Sequence[Sheet], title: str = "") -> Path:
     document.save(path)
     document.close()
     return path
+
+
+def read(folder: Path, *sheets: Sheet, title: str = "") -> Document:
+    """What the reader makes of these pages."""
+    from ragscience.reading.pdf_reader import read_pdf
+
+    return read_pdf(draw(folder / "a.pdf", sheets, title))
+
+
+def of_kind(document: Document, kind: str) -> list[str]:
+    """The texts of the elements of that kind."""
+    return [document.text[one.start : one.end] for one in document.elements if one.kind == kind]
 
 
 def draw_unread_formula(path: Path) -> None:

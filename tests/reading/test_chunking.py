@@ -60,24 +60,10 @@ SEPARATOR_LISTS = st.one_of(
 @example(joined(["x" * 100]), (1, 0), SEPARATORS)
 def test_chunks_are_where_they_say(document, settings, separators):
     size, overlap = settings
-    text = document.text
     chunks = chunk_document(document, size=size, overlap=overlap, separators=separators)
-    assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
-    covered = [False] * len(text)
-    for chunk in chunks:
-        assert text[chunk.start : chunk.end] == chunk.text
-        assert chunk.text == chunk.text.strip() != ""
-        assert len(chunk.text) <= size
-        for position, page in ((chunk.start, chunk.page_start), (chunk.end - 1, chunk.page_end)):
-            assert document.pages[page - 1].start <= position < document.pages[page - 1].end
-        covered[chunk.start : chunk.end] = [True] * len(chunk.text)
-    assert [c for c, is_covered in zip(text, covered, strict=True) if not is_covered and not c.isspace()] == []
-    for before, after in pairwise(chunks):
-        assert before.start < after.start
-        assert before.end < after.end
-        assert before.end - after.start <= overlap
+    check(document, chunks, size, overlap)
     ours = [chunk.text for chunk in chunks]
-    assert only_repeats_are_left_out(ours, langchain_texts(text, size, overlap, separators))
+    assert only_repeats_are_left_out(ours, langchain_texts(document.text, size, overlap, separators))
 
 
 @needs_shared_data

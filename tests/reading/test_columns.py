@@ -3,15 +3,8 @@
 import pytest
 
 from ragscience.core.records import Document
-from ragscience.reading.pdf_reader import read_pdf
-from tests.reading.drawing import WORDS, Sheet, draw
+from tests.reading.drawing import WORDS, Sheet, of_kind, read
 from tests.shared_data import needs_shared_data, shared_paper
-
-
-def read(tmp_path, *sheets):
-    from ragscience.reading.pdf_reader import read_pdf
-
-    return read_pdf(draw(tmp_path / "a.pdf", sheets))
 
 
 def filled(sheet, x, y, first, width, size=10.0):
@@ -99,11 +92,6 @@ def test_pages_that_were_mixed_are_read_in_order(name):
 BOLD = "hebo"
 
 
-def headings_of(tmp_path, *sheets):
-    document = read_pdf(draw(tmp_path / "a.pdf", sheets))
-    return [document.text[one.start : one.end] for one in document.elements if one.kind == "heading"]
-
-
 def sections(sheet, names, y=60, lines=3):
     """Paragraphs below bold headings; gives the y below them."""
     for number, name in enumerate(names):
@@ -120,14 +108,14 @@ def test_labels_of_examples_are_no_headings_however_often_they_stand_there(tmp_p
     sections(first, SIX)
     names = ["7 Samples", *("Context", "Model completion") * 3, "8 Closing"]
     sections(second, names)
-    assert headings_of(tmp_path, first, second) == [*SIX, "7 Samples", "8 Closing"]
+    assert of_kind(read(tmp_path, first, second), "heading") == [*SIX, "7 Samples", "8 Closing"]
 
 
 def test_the_same_name_in_several_sections_is_a_heading_in_each(tmp_path):
     names = ["1 Bread", "Dough and Water", "2 Cake", "Dough and Water", "3 Rolls", "Dough and Water"]
     sheet = Sheet()
     sections(sheet, names)
-    assert headings_of(tmp_path, sheet) == names
+    assert of_kind(read(tmp_path, sheet), "heading") == names
 
 
 @needs_shared_data
@@ -145,7 +133,6 @@ def test_the_same_name_in_several_sections_is_a_heading_in_each(tmp_path):
     ],
 )
 def test_headings_of_papers(name, false, true):
-    document = shared_paper(name)
-    found = [document.text[one.start : one.end] for one in document.elements if one.kind == "heading"]
+    found = of_kind(shared_paper(name), "heading")
     assert false not in found
     assert true in found

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 from ragscience.reading.document_structure import SourcePage, structured_document
 from ragscience.reading.pdf_reader import read_pdf
 from ragscience.reading.text_spans import PageSpans, Span, TextPiece
-from tests.reading.drawing import Sheet, draw
-
-
-def read(tmp_path, *sheets, title=""):
-    return read_pdf(draw(tmp_path / "a.pdf", sheets, title))
-
-
-def of_kind(document, kind):
-    return [document.text[one.start : one.end] for one in document.elements if one.kind == kind]
+from tests.reading.drawing import Sheet, draw, of_kind, read
 
 
 def check_whole(document):
@@ -218,17 +210,11 @@ def lines_run(path, sheet):
     return ran
 
 
-def with_captions(word, count):
+def with_captions(count, word):
     sheet = Sheet()
     for number in range(count):
         sheet.write(50, 10 + 800 / count * number, f"{word} {number + 1}: A caption of what is not there.", 1)
     return sheet
-
-
-@pytest.mark.parametrize("word", ["Table", "Figure"])
-def test_twice_as_many_captions_are_twice_the_work(tmp_path, word):
-    few, many = (lines_run(tmp_path / "a.pdf", with_captions(word, count)) for count in (100, 200))
-    assert many < 2.2 * few
 
 
 def with_rules(count):
@@ -241,8 +227,9 @@ def with_rules(count):
     return sheet
 
 
-def test_twice_as_many_rules_are_twice_the_work(tmp_path):
-    few, many = (lines_run(tmp_path / "a.pdf", with_rules(count)) for count in (100, 200))
+@pytest.mark.parametrize(("sheet", "of"), [(with_captions, ["Table"]), (with_captions, ["Figure"]), (with_rules, [])])
+def test_twice_as_many_captions_or_rules_are_twice_the_work(tmp_path, sheet, of):
+    few, many = (lines_run(tmp_path / "a.pdf", sheet(count, *of)) for count in (100, 200))
     assert many < 2.2 * few
 
 

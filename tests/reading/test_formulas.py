@@ -9,8 +9,7 @@ import pytest
 from ragscience.core.records import Document, Element, Line, Page
 from ragscience.core.sentences import UNSURE, formulas_named
 from ragscience.reading.other_formats import with_formulas
-from ragscience.reading.pdf_reader import read_pdf
-from tests.reading.drawing import Sheet, draw
+from tests.reading.drawing import Sheet, read
 from tests.shared_data import ROOT, needs_shared_data, shared_paper
 
 
@@ -21,7 +20,7 @@ def prose(sheet):
 
 
 def formulas_of(tmp_path, sheet):
-    document = read_pdf(draw(tmp_path / "formula.pdf", [prose(sheet)]))
+    document = read(tmp_path, prose(sheet))
     found = [one for one in document.elements if one.kind == "equation"]
     for element in found:
         lines = [one for one in document.pages[0].lines if element.start <= one.start < element.end]
@@ -46,15 +45,15 @@ def test_indices_and_exponents_are_read_by_size_and_place(tmp_path):
 
 def test_a_word_set_small_and_lower_is_an_index_of_the_word_before(tmp_path):
     sheet = prose(Sheet()).write(72, 220, "There are 340 M weights in BERT").write(206, 222, "LARGE", 7)
-    text = read_pdf(draw(tmp_path / "index.pdf", [sheet.write(232, 220, "and far fewer in the other of both.")])).text
-    assert "in BERT_LARGE and far fewer" in text
+    document = read(tmp_path, sheet.write(232, 220, "and far fewer in the other of both."))
+    assert "in BERT_LARGE and far fewer" in document.text
 
 
 def test_what_stands_in_a_line_and_is_on_no_level_makes_it_unsure(tmp_path):
     sheet = Sheet().write(200, 220, "f(x) =").write(240, 214, "a").write(250, 226, "b").write(260, 220, "+ 1")
-    (read,) = formulas_of(tmp_path, sheet)
-    assert read.startswith(UNSURE[0])
-    assert read.endswith(UNSURE[1])
+    (found,) = formulas_of(tmp_path, sheet)
+    assert found.startswith(UNSURE[0])
+    assert found.endswith(UNSURE[1])
 
 
 def plain(text):

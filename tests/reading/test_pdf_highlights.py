@@ -71,16 +71,9 @@ def test_a_highlight_lies_on_its_quote(tmp_path, rotation):
 
 def test_every_page_is_there_once_with_a_note_of_its_quotes(tmp_path):
     source = make_pdf(tmp_path / "a.pdf", PAGES)
-    first = MarkedPage(
-        1,
-        "a.pdf, p.1",
-        (
-            Highlight("Bees steer by polarised light", boxes_of(source, "Bees steer")),
-            Highlight("fly slower", ()),
-            Highlight("no such words", ()),
-            Highlight("", ()),
-        ),
-    )
+    without_boxes = [Highlight(words, ()) for words in ("fly slower", "no such words", "")]
+    quote = Highlight("Bees steer by polarised light", boxes_of(source, "Bees steer"))
+    first = MarkedPage(1, "a.pdf, p.1", (quote, *without_boxes))
     third = MarkedPage(3, "a.pdf, p.3", (Highlight("1280 degrees", ()),))
     assert mark_pages(source, tmp_path / "out.pdf", [first, third]) == 2
     assert [(page, words) for page, words, _ in highlights(tmp_path / "out.pdf")] == [

@@ -13,32 +13,16 @@ from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper, shar
 pytestmark = needs_shared_data
 
 NASTY = SHARED_DATA / "nasty"
-REASONS = {
-    "enc_attachment_only": "encrypted",
-    "enc_no_id": "no-text",
-    "enc_two_pw_r6": "encrypted",
-    "enc_unicode_pw": "encrypted",
-    "enc_user_pw_aes256_r6": "encrypted",
-    "enc_user_pw_rc4_40": "encrypted",
-    "bad_page_count": "damaged",
-    "made_bitflips": "damaged",
-    "open_error_340b": "damaged",
-    "open_error_fuzzed": "damaged",
-    "made_html_named_pdf": "not-a-pdf",
-    "made_lfs_pointer": "not-a-pdf",
-    "made_zero_bytes": "empty",
-    "no_tounicode_one_page": "no-text",
-    "rtl_thuluth_features": "no-text",
-    "scan_5pages": "no-text",
-    "scan_image_only_3pages": "no-text",
-    "scan_jbig2": "no-text",
-    "slide_image_only_1page": "no-text",
-    "unreadable_metadata": "no-pages",
-    "zero_pages_a": "no-pages",
-    "zero_pages_b": "no-pages",
-    "zero_pages_c": "no-pages",
-    "zero_pages_d_big": "no-pages",
+FILES = {
+    "encrypted": "enc_attachment_only enc_two_pw_r6 enc_unicode_pw enc_user_pw_aes256_r6 enc_user_pw_rc4_40",
+    "damaged": "bad_page_count made_bitflips open_error_340b open_error_fuzzed",
+    "not-a-pdf": "made_html_named_pdf made_lfs_pointer",
+    "empty": "made_zero_bytes",
+    "no-text": "enc_no_id no_tounicode_one_page rtl_thuluth_features scan_5pages scan_image_only_3pages scan_jbig2 "
+    "slide_image_only_1page",
+    "no-pages": "unreadable_metadata zero_pages_a zero_pages_b zero_pages_c zero_pages_d_big",
 }
+REASONS = {name: reason for reason, names in FILES.items() for name in names.split()}
 
 
 def read(paths, password=""):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ragscience.reading.pdf_reader import read_pdf
-from tests.reading.drawing import Sheet, draw
+from tests.reading.drawing import Sheet, read
 from tests.shared_data import needs_shared_data, shared_papers
 
 LINE = 12
@@ -11,7 +10,7 @@ LINE = 12
 
 def tables_of(tmp_path, sheet):
     """Each table as rows of cells, and the text of all other elements."""
-    document = read_pdf(draw(tmp_path / "a.pdf", [sheet]))
+    document = read(tmp_path, sheet)
     parts = [(one.kind, document.text[one.start : one.end]) for one in document.elements]
     tables = [cells_of(text) for kind, text in parts if kind == "table"]
     return tables, " ".join(text for kind, text in parts if kind != "table")
