@@ -22,7 +22,7 @@ from ragscience.library.similarity import near_duplicates
 from ragscience.library.store import Store, known_files, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH
 from ragscience.models.model_protocols import Embedder, TokenEmbedder
-from ragscience.reading.chunking import load_splitter
+from ragscience.reading.chunking import splitter_class
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS
 from ragscience.reading.worker_pool import ReadingPool
 
@@ -157,7 +157,7 @@ class IngestRun:
             count = self._settings.reading_workers or max(1, (os.cpu_count() or 2) - 1)
             readers = stack.enter_context(ReadingPool(count, ocr=self._ocr_language))
             readers.start()
-            load_splitter()  # while the reader's process comes up
+            splitter_class()  # imported while the reader's process comes up
             tokens = self._models.ingest_tokens(self._settings, embedder, self._warn)
             options = self._options(embedder, tokens)
             progress = RunProgress({state.path: state.size_bytes for state in plan.to_read}, self._on_event)

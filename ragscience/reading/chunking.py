@@ -1,19 +1,17 @@
 """Splits a Document into Chunks: sentences packed within the limits of sections, tables and references.
 
-Text of unknown structure is split by LangChain's RecursiveCharacterTextSplitter. With the separators kept, the
-pieces of a text are contiguous, and a chunk is a run of them. Here each piece carries its offset from
-the start, so a chunk's position is known, never searched for: a passage that occurs twice has two positions.
-
-LangChain keeps a paragraph whole that is shorter than a chunk, so two of 800 characters become two passages without
-overlap. Running text of known structure is split into sentences by the same separators before it is packed,
-so that passages are full and overlap: docs/choices.md, "Reading".
+Text of unknown structure is split by LangChain's RecursiveCharacterTextSplitter, which keeps a paragraph whole that is
+shorter than a chunk. Running text of known structure is split into sentences by the same separators before it is
+packed, so that passages are full and overlap: docs/choices.md, "Reading". Each piece carries its offset from the start,
+so a chunk's position is known, never searched for: a passage that occurs twice has two positions.
 """
 
 from __future__ import annotations
 
 import json
 import textwrap
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,34 +24,18 @@ from ragscience.core.records import ASKED_KINDS, NOTE, Chunk, Document, Element
 if TYPE_CHECKING:
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-
 _VERSION = 5
 """Incremented with any change that gives other chunks for the same document and settings."""
 _SEPARATOR = " › "
 _LONGEST_TITLE = 200
 _SHORT = 400
 """Minimum characters of a section that is a passage of its own: docs/choices.md, "Reading"."""
+SEPARATORS = ("\n\n", "\n", ". ", " ", "")
+"""Where a chunk of text without structure may end, the best place first (the guide)."""
 _CUTS_SENTENCES = {" ", ""}
 """Separators used only inside a sentence longer than a chunk, if the structure is known."""
 _SPECIAL = {"abstract", "caption", "equation", "footnote"}
 """Kinds that a chunk takes if most of its text has them; otherwise it is "text"."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A table with its caption, a figure, references, or the running text between such: passages keep to its ends."""
-
-    kind: str
-    """ "table", "figure", "reference", or "" for running text, whose kind is set passage by passage."""
-    elements: Sequence[Element]
-
-    @property
-    def start(self) -> int:
-        return self.elements[0].start
-
-    @property
-    def end(self) -> int:
-        return self.elements[-1].end
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,29 +52,19 @@ class _Piece:
     """End of that part."""
 
 
-SEPARATORS = ("\n\n", "\n", ". ", " ", "")
-"""Where a chunk of text without structure may end, the best place first (the guide)."""
-
-
-def chunk_document(
-    document: Document, *, size: int, overlap: int, separators: Sequence[str] = SEPARATORS
-) -> list[Chunk]:
+def chunk_document(document: Document, *, size: int, overlap: int) -> list[Chunk]:
     """The document's passages in order, each with `document.text[start:end] == text` and no blank at either end.
 
-    `size` and `overlap` are in characters: no chunk is longer than `size` as long as `separators` end with "" (which
-    cuts anywhere), and two consecutive ones share at most `overlap`. Every visible character is in a chunk.
+    `size` and `overlap` are in characters: no chunk is longer than `size`, and two consecutive ones share at most
+    `overlap`. Every visible character is in a chunk.
     A chunk's pages are those of its first and its last character; text between two pages counts with the first.
     If the document's elements are known, running text is packed into chunks sentence by sentence. A chunk stays in
     its section; short sections are joined with their neighbours of the same chapter (a section of the first level),
     and such a chunk's section is the one that it begins in. A table forms one with its caption, and is split, between
     its rows, only if larger than `size`; references and the text in figures are separate.
-    Raises ValueError for no separators, a size below 1, or an overlap below 0 or above the size.
+    Raises ValueError for a size below 1, or an overlap below 0 or above the size.
     """
-    if not separators:
-        raise ValueError("separators must not be empty")
-    splitter = _splitter_class()(
-        chunk_size=size, chunk_overlap=overlap, separators=list(separators), keep_separator=True
-    )
+    splitter = splitter_class()(chunk_size=size, chunk_overlap=overlap, separators=[*SEPARATORS], keep_separator=True)
     text = document.text
     page_starts = [page.start for page in document.pages]
     title = _title(document)
@@ -107,15 +79,15 @@ def chunk_document(
     if not document.elements:
         for start, end in _split(splitter, text, 0, len(text)):
             add(start, end, "", "text")
-    for run in _runs(document.elements):
-        if run.kind:
-            table = next((one for one in run.elements if one.kind == "table"), None)
-            for start, end in _cuts(splitter, text, run, size):
+    for kind, run in _runs(document.elements):
+        if kind:
+            table = next((one for one in run if one.kind == "table"), None)
+            for start, end in _cuts(splitter, text, (run[0].start, run[-1].end), size if table else None):
                 row = text[table.start : table.end].partition("\n")[0] if table and start > table.start else ""
-                add(start, end, run.elements[0].section, run.kind, row)
+                add(start, end, run[0].section, kind, row)
             continue
-        for start, end in _filled(text, run.elements, size, overlap, separators):
-            add(start, end, _section(run.elements, start, end), _kind(run.elements, start, end))
+        for start, end in _filled(text, run, size, overlap):
+            add(start, end, *_section_and_kind(run, start, end))
     return chunks
 
 
@@ -148,60 +120,48 @@ def _title(document: Document) -> str:
     return " ".join(found.split())[:_LONGEST_TITLE]
 
 
-def _runs(elements: Sequence[Element]) -> Iterator[_Run]:
-    """The runs in the order of the text, which they cover except for whitespace."""
-    for kind, run in groupby(_kinds(elements), key=lambda item: item[1]):
-        yield _Run(kind.partition(" ")[0], [element for element, _ in run])
+def _runs(elements: Sequence[Element]) -> list[tuple[str, list[Element]]]:
+    """(kind, elements) of each table with its caption, figure, list of references, and of the running text between.
 
-
-def _kinds(elements: Sequence[Element]) -> list[tuple[Element, str]]:
-    """Each element with its kind in `ASKED_KINDS`, "table N" for tables and their captions, or "" for running text.
-
-    A heading with references or a figure behind it goes with them: "References" alone says nothing.
+    The kind of running text is "", as it is set passage by passage. A heading with references or a figure behind it
+    goes with them: "References" alone says nothing.
     """
-    kinds: list[tuple[Element, str]] = []
-    tables = 0
+    runs: list[tuple[str, list[Element]]] = []
     for element in reversed(elements):
-        kind = element.kind if element.kind in ASKED_KINDS else ""
-        after, its_kind = kinds[-1] if kinds else (None, "")
-        if element.kind == "table":
-            tables += 1
-            kind = f"table {tables}"
-        elif (element.kind == "caption" and after is not None and after.kind == "table") or (
-            element.kind == "heading" and its_kind in ASKED_KINDS
-        ):
-            kind = its_kind
-        kinds.append((element, kind))
-    return kinds[::-1]
+        kind = element.kind if element.kind in (*ASKED_KINDS, "table") else ""
+        its_kind, its = runs[-1] if runs else (None, [])
+        is_its_caption = element.kind == "caption" and bool(its) and its[-1].kind == "table"
+        is_its_heading = element.kind == "heading" and its_kind in ASKED_KINDS
+        if is_its_caption or is_its_heading or kind == its_kind != "table":
+            its.append(element)
+        else:
+            runs.append((kind, [element]))
+    return [(kind, run[::-1]) for kind, run in reversed(runs)]
 
 
 # Running text
 
 
-def _filled(
-    text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]
-) -> list[tuple[int, int]]:
+def _filled(text: str, elements: Sequence[Element], size: int, overlap: int) -> list[tuple[int, int]]:
     """(start, end) of the passages of running text: as many pieces as fit, the next one starting at the overlap.
 
     No overlap crosses into another section.
     """
-    pieces = _pieces(text, elements, size, overlap, separators)
+    pieces = _pieces(text, elements, size, overlap)
     spans: list[tuple[int, int]] = []
-    first, count = 0, len(pieces)
-    while first < count:
-        beyond = _beyond(pieces, first, size)
-        last = pieces[beyond - 1]
-        spans.append((pieces[first].start, last.end))
-        following = beyond
+    first = 0
+    while first < len(pieces):
+        begin, beyond = first, _beyond(pieces, first, size)
+        spans.append((pieces[begin].start, pieces[beyond - 1].end))
+        first = beyond
         while (
-            beyond < count
-            and following - 1 > first
-            and pieces[following - 1].section == pieces[beyond].section
-            and last.end - pieces[following - 1].start <= overlap
-            and pieces[beyond].end - pieces[following - 1].start <= size
+            beyond < len(pieces)
+            and first - 1 > begin
+            and pieces[first - 1].section == pieces[beyond].section
+            and spans[-1][1] - pieces[first - 1].start <= overlap
+            and pieces[beyond].end - pieces[first - 1].start <= size
         ):
-            following -= 1
-        first = following
+            first -= 1
     return _trimmed(text, spans)
 
 
@@ -227,14 +187,13 @@ def _gathered(first: _Piece, before: _Piece, after: _Piece, size: int) -> bool:
     It does within a chapter, if it has only short sections so far, or a short one that fits whole follows. Text
     above all headings goes with the first of them.
     """
-    if before.section and before.section.partition(_SEPARATOR)[0] != after.section.partition(_SEPARATOR)[0]:
-        return False
-    if first.start == first.begun and before.until - first.start < _SHORT:
-        return True
-    return after.until - after.start < _SHORT and after.until - first.start <= size
+    chapter, its_chapter = (piece.section.partition(_SEPARATOR)[0] for piece in (before, after))
+    is_short = first.start == first.begun and before.until - first.start < _SHORT
+    fits = after.until - after.start < _SHORT and after.until - first.start <= size
+    return chapter in ("", its_chapter) and (is_short or fits)
 
 
-def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, separators: Sequence[str]) -> list[_Piece]:
+def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int) -> list[_Piece]:
     """The elements split into contiguous pieces."""
     pieces: list[_Piece] = []
     ends = [*(after.start for after in elements[1:]), elements[-1].end]
@@ -242,13 +201,13 @@ def _pieces(text: str, elements: Sequence[Element], size: int, overlap: int, sep
         run = list(members)
         begun, until = run[0][0].start, run[-1][0].end
         for element, end in run:
-            for start, stop in _finer(text, element.start, end, size, overlap, separators):
+            for start, stop in _finer(text, element.start, end, size, overlap):
                 pieces.append(_Piece(start, stop, element.kind == "heading", section, begun, until))
     return pieces
 
 
 def _finer(
-    text: str, start: int, end: int, size: int, overlap: int, separators: Sequence[str]
+    text: str, start: int, end: int, size: int, overlap: int, separators: Sequence[str] = SEPARATORS
 ) -> Iterator[tuple[int, int]]:
     """A span split at every separator except those inside sentences, which only split what is too long.
 
@@ -261,60 +220,49 @@ def _finer(
             step = min(size, overlap or size)
             yield from ((position, min(position + step, end)) for position in range(start, end, step))
             return
-        bounds, found = [start], text.find(separator, start, end)
-        while found >= 0:
-            bounds.append(found + len(separator.rstrip()))
-            found = text.find(separator, found + len(separator), end)
-        if len(bounds) > 1:
-            for begin, until in pairwise([*bounds, end]):
+        ends = [found + len(separator.rstrip()) for found in _places(text, separator, start, end)]
+        if ends:
+            for begin, until in pairwise([start, *ends, end]):
                 if begin < until:
                     yield from _finer(text, begin, until, size, overlap, separators[index + 1 :])
             return
     yield start, end
 
 
-def _section(elements: Sequence[Element], start: int, end: int) -> str:
-    """The section of a passage's first character; for text above all headings, the first section in it."""
-    for element in _touched(elements, start, end):
-        if element.section:
-            return element.section
-    return ""
+def _places(text: str, separator: str, start: int, end: int) -> Iterator[int]:
+    """Where a separator begins in a part of the text."""
+    found = text.find(separator, start, end)
+    while found >= 0:
+        yield found
+        found = text.find(separator, found + len(separator), end)
 
 
-# Tables, figures and references
-
-
-def _cuts(splitter: RecursiveCharacterTextSplitter, text: str, run: _Run, size: int) -> Iterator[tuple[int, int]]:
-    """(start, end) of the chunks of a table, of a figure or of references."""
-    if run.kind != "table" or run.end - run.start <= size:
-        yield from _split(splitter, text, run.start, run.end)
-        return
-    start = end = position = run.start
-    while position < run.end:
-        line_end = text.find("\n", position, run.end)
-        beyond = run.end if line_end < 0 else line_end + 1
-        if beyond - start > size and end > start:
-            yield from _split(splitter, text, start, end)
-            start = end
-        end = position = beyond
+def _cuts(
+    splitter: RecursiveCharacterTextSplitter, text: str, span: tuple[int, int], table_size: int | None
+) -> Iterator[tuple[int, int]]:
+    """(start, end) of the chunks of a figure or of references; of a table above a size they end with its rows."""
+    start, end = span
+    if table_size is not None and end - start > table_size:
+        at = start
+        for line in text[start:end].split("\n"):
+            beyond = min(at + len(line) + 1, end)
+            if beyond - start > table_size and at > start:
+                yield from _split(splitter, text, start, at)
+                start = at
+            at = beyond
     yield from _split(splitter, text, start, end)
 
 
-def _kind(elements: Sequence[Element], start: int, end: int) -> str:
-    """The kind of most of a span of running text."""
-    shares: dict[str, int] = {}
-    for element in _touched(elements, start, end):
-        shares[element.kind] = shares.get(element.kind, 0) + min(end, element.end) - max(start, element.start)
-    kind = max(shares, key=lambda name: shares[name], default="text")
-    return kind if kind in _SPECIAL and 2 * shares[kind] > end - start else "text"
-
-
-def _touched(elements: Sequence[Element], start: int, end: int) -> Iterator[Element]:
-    """The elements that overlap a span, in order."""
-    for number in range(max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0), len(elements)):
-        if elements[number].start >= end:
-            return
-        yield elements[number]
+def _section_and_kind(elements: Sequence[Element], start: int, end: int) -> tuple[str, str]:
+    """The section that a span of running text begins in, or its first one below a heading; the kind of most of it."""
+    first = max(bisect_right(elements, start, key=lambda one: one.start) - 1, 0)
+    touched = elements[first : bisect_left(elements, end, key=lambda one: one.start)]
+    shares = Counter[str]()
+    for element in touched:
+        shares[element.kind] += min(end, element.end) - max(start, element.start)
+    ((kind, share),) = shares.most_common(1) or [("text", 0)]
+    section = next((element.section for element in touched if element.section), "")
+    return section, kind if kind in _SPECIAL and 2 * share > end - start else "text"
 
 
 def chunker_identity(size: int, overlap: int) -> str:
@@ -338,12 +286,7 @@ class _Placed(str):
         """The contiguous parts, each but the first beginning with the separator; single characters if ""."""
         if not separator:
             return [_Placed.at(self.start + offset, character) for offset, character in enumerate(self)]
-        bounds = [0]
-        found = self.find(separator)
-        while found >= 0:
-            bounds.append(found)
-            found = self.find(separator, found + len(separator))
-        bounds.append(len(self))
+        bounds = [0, *_places(self, separator, 0, len(self)), len(self)]
         return [_Placed.at(self.start + begin, self[begin:end]) for begin, end in pairwise(bounds) if begin < end]
 
 
@@ -374,13 +317,9 @@ def _trimmed(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int
     return kept
 
 
-def load_splitter() -> None:
-    """Import what `chunk_document` needs, which takes 0.3 s."""
-    _splitter_class()
-
-
 @cache
-def _splitter_class() -> type[RecursiveCharacterTextSplitter]:
+def splitter_class() -> type[RecursiveCharacterTextSplitter]:
+    """LangChain's splitter, for a `_Placed`; to import it takes 0.3 s."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     class SpanSplitter(RecursiveCharacterTextSplitter):

@@ -57,7 +57,7 @@ def home(tmp_path, model):
                     size_bytes=1,
                     modified_ns=1,
                     document=document,
-                    chunks=chunk_document(document, size=1500, overlap=200, separators=("\n", "")),
+                    chunks=chunk_document(document, size=1500, overlap=200),
                     vectors=each.vector[np.newaxis],
                     tokens={text_hash(text): compress(each)} if number < 3 else {},
                 )

@@ -29,7 +29,7 @@ def library_of(tmp_path, model):
         home = Home(tmp_path)
         document = Document(TEXT, (Page(1, 0, len(TEXT)),), title)
         (each,) = model.embed_with_tokens([TEXT])
-        chunks = chunk_document(document, size=1500, overlap=200, separators=("\n", ""))
+        chunks = chunk_document(document, size=1500, overlap=200)
         tokens = (
             {}
             if kept is None
