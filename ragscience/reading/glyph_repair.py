@@ -1,15 +1,17 @@
 """Gives glyphs without a Unicode value the text that their font knows, before anything reads the page.
 
 MuPDF marks such glyphs and shows their codes instead: a sum sign of TeX is "P", and the "Question" of a figure whose
-codes are 29 below ASCII is "4XHVWLRQ". What a glyph is called in its font is certain. Codes that are shifted by a
-constant are found by their letters, which form words with that constant alone; this takes the text of the whole file,
-so pages with such codes are read when all were seen.
+codes are 29 below ASCII is "4XHVWLRQ". What a glyph is called in its font is certain. Codes that are shifted are found
+by their letters, which form words with one constant alone: pages with such codes are read when all were seen.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import groupby
+from math import inf
+from operator import itemgetter
 from typing import Any
 
 from ragscience.reading.pdf_file import load_pymupdf
@@ -18,30 +20,13 @@ from ragscience.reading.text_cleaning import LETTER_GROUPS, PAIR_BITS, mean_bits
 _SIZE = re.compile(r"(?:big|Big|bigg|Bigg|text|display|wide[rs]?t?)$")
 """The ends of names in TeX's fonts of large symbols: "parenleftbigg", "summationdisplay", "hatwide"."""
 _TEX_NAMES = {
-    "ceilingleft": "⌈",
-    "ceilingright": "⌉",
-    "floorleft": "⌊",
-    "floorright": "⌋",
-    "angbracketleft": "⟨",
-    "angbracketright": "⟩",
-    "bardbl": "‖",
-    "vextendsingle": "|",
-    "vextenddouble": "‖",
-    "mapsto": "↦",
-    "triangleright": "▷",
-    "triangleleft": "◁",
-    "contintegral": "∮",
-    "coproduct": "∐",
-    "unionsq": "⊔",
-    "intersectionsq": "⊓",
-    "unionmulti": "⊎",
-    "circledot": "⊙",
-    "hat": "ˆ",
-    "tilde": "˜",
-    "radicalbt": "√",
-    "radicalvertex": "\u200b",
-    "radicaltp": "\u200b",
-}
+    "ceilingleft": "⌈", "ceilingright": "⌉", "floorleft": "⌊", "floorright": "⌋", "angbracketleft": "⟨",
+    "angbracketright": "⟩", "bardbl": "‖", "vextendsingle": "|", "vextenddouble": "‖", "mapsto": "↦",
+    "triangleright": "▷", "triangleleft": "◁", "contintegral": "∮", "coproduct": "∐", "unionsq": "⊔",
+    "intersectionsq": "⊓", "unionmulti": "⊎", "circledot": "⊙", "hat": "ˆ", "tilde": "˜", "radicalbt": "√",
+    "radicalvertex": "\u200b", "radicaltp": "\u200b",
+}  # fmt: skip
+"""The text of glyphs in TeX's fonts that are not in Adobe's list."""
 _UNICODE_NAME = re.compile(r"uni([0-9A-F]{4})|u([0-9A-F]{4,6})")
 _NUMBERED = re.compile(r"(?:g|glyph|gid|cid|index|C|G)?[_:]?(\d{1,5})")
 _SYMBOL_CODES = (
@@ -53,6 +38,25 @@ _SYMBOL_CODES = (
 """The encoding of the font Symbol from 0x20 on (PDF 1.7 reference, appendix D.5)."""
 _WINGDINGS = {0x6C: "●", 0x6E: "■", 0x71: "❑", 0x76: "❖", 0xA7: "▪", 0xA8: "◻", 0xB7: "•", 0xD8: "➢"}
 _WINGDINGS |= {0xDF: "←", 0xE0: "→", 0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓"}
+UNKNOWN = 128
+"""The flag of a character that is a glyph's code (FZ_STEXT_UNICODE_IS_CID)."""
+_SYNTHETIC = 4
+"""The flag of a blank that MuPDF has put between words."""
+_BASE_FONTS = ("Helvetica", "Times", "Courier", "Arial", "Symbol", "ZapfDingbats")
+"""Fonts that MuPDF replaces by its own if the file does not have them: the glyphs' names are then of its own font."""
+_LOST_DIGIT = re.compile(r"[\x01-\x09]")
+_MOST_CODES = 20_000
+"""Of one font that are kept to find its constant."""
+_CERTAIN_BITS, _LEAST_PAIRS, _LEAST_LEAD = 2.8, 20, 0.8
+"""A constant is taken if its text has at most so many bits a pair, in so many pairs, and any other so many more."""
+_LEAST_PRINTABLE = 0.95
+_BORDERS = frozenset(" .,;:!?()/'\"-0123456789")
+_ODD_BITS = 9
+"""Of a letter beside another sign."""
+_GARBLED_BITS, _GARBLED_PAIRS = 3.3, 60
+_LEAST_STRANGE, _STRANGE_SHARE = 20, 0.3
+"""Control characters and codes above 255 among the codes of a font that is garbled. In TeX's bitmap fonts for text,
+which have their digits and ligatures at such codes, they are fewer than 0.15."""
 
 
 @lru_cache(maxsize=4096)
@@ -75,22 +79,9 @@ def text_of(name: str) -> str:
     for known in (name, _SIZE.sub("", name), name.rstrip("0123456789") if len(name) > 4 else ""):
         if known in _TEX_NAMES:
             return _TEX_NAMES[known]
-        if code := _adobe_code(known):
+        if known and (code := load_pymupdf().mupdf.ll_fz_unicode_from_glyph_name_strict(known)):
             return chr(code)
     return ""
-
-
-def code_of(name: str, glyph: int) -> int:
-    """The number in a name such as "g152", or else that of the glyph: fonts that were cut down keep such numbers."""
-    match = _NUMBERED.fullmatch(name)
-    return int(match[1]) if match else glyph
-
-
-def _adobe_code(name: str) -> int:
-    """The code point of a name in Adobe's list, or 0."""
-    from pymupdf import mupdf
-
-    return int(mupdf.ll_fz_unicode_from_glyph_name_strict(name)) if name else 0
 
 
 def symbol(font: str, code: int) -> str:
@@ -102,29 +93,15 @@ def symbol(font: str, code: int) -> str:
     return _SYMBOL_CODES[at].strip("\ufffd") if "symbol" in lower and 0 <= at < len(_SYMBOL_CODES) else ""
 
 
-def dingbat(number: int) -> str:
-    """The character of the glyph "a19" in Zapf Dingbats, for which MuPDF gives the number as a code point, or ""."""
-    return _dingbats().get(f"a{number}", "")
-
-
 @cache
 def _dingbats() -> dict[str, str]:
-    """The characters of the glyphs' names, from the font that MuPDF has."""
-    import pymupdf
-
+    """The characters of Zapf Dingbats by the glyphs' names: of "a19" MuPDF gives the number as a code point."""
+    pymupdf = load_pymupdf()
     font: Any = pymupdf.Font("zadb")
     blocks = (range(0x2190, 0x2200), range(0x2460, 0x2474), range(0x25A0, 0x2670), range(0x2701, 0x27C0))
     found = {code: font.has_glyph(code) for block in blocks for code in block}
     name_of = pymupdf.mupdf.ll_fz_get_glyph_name2
     return {name_of(font.this.m_internal, glyph): chr(code) for code, glyph in found.items() if glyph}
-
-
-UNKNOWN = 128
-"""The flag of a character that is a glyph's code (FZ_STEXT_UNICODE_IS_CID)."""
-_SYNTHETIC = 4
-"""The flag of a blank that MuPDF has put between words."""
-_BASE_FONTS = ("Helvetica", "Times", "Courier", "Arial", "Symbol", "ZapfDingbats")
-"""Fonts that MuPDF replaces by its own if the file does not have them: the glyphs' names are then of its own font."""
 
 
 class Fonts:
@@ -153,7 +130,8 @@ class Fonts:
     def find_glyphs(self, page: Any, lines: Sequence[Sequence[Any]], concerned: set[int]) -> None:
         """Find the glyphs of the characters without a Unicode value in the page's lines with these numbers."""
         unknown = [[(at, char) for at, char in enumerate(line) if is_unknown(char)] for line in lines]
-        if all(self._is_found(char) for line in unknown for _, char in line):
+        chars = [(char, int(char.font.this)) for line in unknown for _, char in line]
+        if all(not self.of(char.font)[2] or (font, char.c) in self._glyphs for char, font in chars):
             return
         pymupdf = load_pymupdf()
         flags = pymupdf.TEXTFLAGS_TEXT & ~pymupdf.TEXT_USE_CID_FOR_UNKNOWN_UNICODE
@@ -165,17 +143,12 @@ class Fonts:
                     return
                 self._glyphs[int(char.font.this), char.c] = glyph.c
 
-    def _is_found(self, char: Any) -> bool:
-        return not self.of(char.font)[2] or (int(char.font.this), char.c) in self._glyphs
-
     def glyph_name(self, font: Any, code: int) -> str:
         """The name of the glyph of a code without a Unicode value, or its number; "" where it is not known."""
         key = int(font.this), code
-        if key not in self._names:
-            if not self.of(font)[2] or key not in self._glyphs:
-                return ""
+        if key not in self._names and key in self._glyphs and self.of(font)[2]:
             self._names[key] = str(load_pymupdf().mupdf.ll_fz_get_glyph_name2(font, self._glyphs[key]))
-        return self._names[key]
+        return self._names.get(key, "")
 
 
 def is_unknown(char: Any) -> bool:
@@ -191,33 +164,12 @@ def lines_of(textpage: Any, concerned: set[int] | None = None) -> Iterator[list[
         if block.m_internal.type == text:
             for line in block:
                 if concerned is None or number in concerned:
-                    yield _characters(line)
+                    found, char = [], line.m_internal.first_char
+                    while char:  # PyMuPDF's own iterator takes four times as long
+                        found.append(char)
+                        char = char.next
+                    yield found
                 number += 1
-
-
-def _characters(line: Any) -> list[Any]:
-    # The list is walked by hand: PyMuPDF's own iterator takes four times as long.
-    found = []
-    char = line.m_internal.first_char
-    while char:
-        found.append(char)
-        char = char.next
-    return found
-
-
-_LOST_DIGIT = re.compile(r"[\x01-\x09]")
-_MOST_CODES = 20_000
-"""Of one font that are kept to find its constant."""
-_CERTAIN_BITS, _LEAST_PAIRS, _LEAST_LEAD = 2.8, 20, 0.8
-"""A constant is taken if its text has at most so many bits a pair, in so many pairs, and any other so many more."""
-_LEAST_PRINTABLE = 0.95
-_BORDERS = frozenset(" .,;:!?()/'\"-0123456789")
-_ODD_BITS = 9
-"""Of a letter beside another sign."""
-_GARBLED_BITS, _GARBLED_PAIRS = 3.3, 60
-_LEAST_STRANGE, _STRANGE_SHARE = 20, 0.3
-"""Control characters and codes above 255 among the codes of a font that is garbled. In TeX's bitmap fonts for text,
-which have their digits and ligatures at such codes, they are fewer than 0.15."""
 
 
 class FontRepairs:
@@ -226,9 +178,10 @@ class FontRepairs:
     def __init__(self) -> None:
         self._codes: defaultdict[str, list[str]] = defaultdict(list)
         """By the full name of a font, the codes of its glyphs without a name, as characters; a string for each run."""
-        self._unsettled: set[int] = set()
-        self._shifts: dict[str, int] = {}
-        self._garbled: set[str] = set()
+        self.unsettled: set[int] = set()
+        """The indexes of pages that must be read again after `decide`."""
+        self._shifts: dict[str, int | None] = {}
+        """None for a font whose codes are no text."""
         self._characters: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """By the name of a font without its subset tag."""
         self._digits: set[str] = set()
@@ -242,50 +195,31 @@ class FontRepairs:
         """
         lines = [line["spans"] for block in content["blocks"] for line in block.get("lines", ())]
         spans = [span for line in lines for span in line]
-        texts: defaultdict[str, list[str]] = defaultdict(list)
-        codes: defaultdict[str, list[str]] = defaultdict(list)
-        for span in spans:
-            (codes if span["char_flags"] & UNKNOWN else texts)[span["font"]].append(span["text"])
-        if not self._is_decided:
-            for font in texts.keys() | codes.keys():
-                self._count(font, "".join(texts.get(font, []) + codes.get(font, [])), page.number)
-        joined = {font: " ".join(parts) for font, parts in texts.items()}
-        pictorial = {font for font, text in joined.items() if _is_pictorial(font, text)}
-        has_digits = not self._digits.isdisjoint(texts.keys() | codes.keys())
-        if not (codes or pictorial or has_digits):
-            return False
+        for span in spans if not self._is_decided else ():
+            self._characters[span["font"]].update(span["text"])
+            if _LOST_DIGIT.search(span["text"]):
+                self.unsettled.add(page.number)
+        texts = [(span["font"], span["text"]) for span in spans if not span["char_flags"] & UNKNOWN]
+        pictorial = {font for font, text in texts if _is_pictorial(font, text)}
+        concerned = {number for number, line in enumerate(lines) if any(span["char_flags"] & UNKNOWN for span in line)}
         changes = 0
-        if pictorial or has_digits:
+        if pictorial or not self._digits.isdisjoint(span["font"] for span in spans):
             changes += self._exchange(textpage, pictorial)
-        if codes:
-            concerned = {
-                number for number, line in enumerate(lines) if any(span["char_flags"] & UNKNOWN for span in line)
-            }
+        if concerned:
             changes += self._repair(page, textpage, concerned)
         return changes > 0
 
-    def is_unsettled(self, page: int) -> bool:
-        """Whether the page of that index must be read again after `decide`."""
-        return not self._is_decided and page in self._unsettled
-
     def decide(self) -> None:
         """Find what the codes of the fonts mean, once all pages were seen."""
-        if any(map(_has_lost_digits, self._characters.values())):
-            self._digits = {
-                font for font, seen in self._characters.items() if _has_lost_digits(seen) or _is_like_lost_digits(seen)
-            }
+        lost = {font: _lost_digits(seen) for font, seen in self._characters.items()}
+        if "surely" in lost.values():
+            self._digits = {font for font, how in lost.items() if how}
         for font, runs in self._codes.items():
             shift = constant_shift(runs)
-            if shift is None and _is_garbled(runs):
-                self._garbled.add(font)
-            elif shift:
+            if shift or (shift is None and _is_garbled(runs)):
                 self._shifts[font] = shift
         self._is_decided = True
-
-    def _count(self, font: str, text: str, page: int) -> None:
-        self._characters[font].update(text)
-        if _LOST_DIGIT.search(text):
-            self._unsettled.add(page)
+        self.unsettled.clear()
 
     def _repair(self, page: Any, textpage: Any, concerned: set[int]) -> int:
         """Replace the characters whose glyphs have a name or a constant, and note the codes of the others.
@@ -296,21 +230,23 @@ class FontRepairs:
         self._fonts.find_glyphs(page, lines, concerned)
         changes = 0
         for line in lines:
-            run, run_font = "", ""
+            unnamed: list[tuple[str, str]] = []
             for char in filter(is_unknown, line):
-                font = self._fonts.of(char.font)[0]
-                name = self._fonts.glyph_name(char.font, char.c)
-                text, code = text_of(name), code_of(name, char.c)
+                font, name = self._fonts.of(char.font)[0], self._fonts.glyph_name(char.font, char.c)
+                text = text_of(name)
                 if not text:
+                    number = _NUMBERED.fullmatch(name)  # fonts that were cut down keep it, as in "g152"
+                    code = int(number[1]) if number else char.c
                     text = self._by_constant(font, code)
-                    if font != run_font:
-                        self._note(run_font, run, page.number)
-                        run, run_font = "", font
-                    run += chr(code)
+                    unnamed.append((font, chr(code)))
                 if text:
                     char.c, char.flags = ord(text), char.flags & ~UNKNOWN
                     changes += 1
-            self._note(run_font, run, page.number)
+            for font, run in groupby(unnamed, key=itemgetter(0)):
+                if font and not self._is_decided:
+                    self.unsettled.add(page.number)
+                    if sum(map(len, self._codes[font])) < _MOST_CODES:
+                        self._codes[font].append("".join(code for _, code in run))
         return changes
 
     def _exchange(self, textpage: Any, pictorial: set[str]) -> int:
@@ -319,12 +255,12 @@ class FontRepairs:
         for line in lines_of(textpage):
             for char in line:
                 code = char.c
-                if not pictorial and not 1 <= code <= 9:
+                if code == 0x20 or not (pictorial or 1 <= code <= 9):
                     continue
                 _, base, _ = self._fonts.of(char.font)
                 text = ""
                 if base in pictorial:
-                    text = symbol(base, code) if code >= 0x100 else "" if code == 0x20 else dingbat(code)
+                    text = symbol(base, code) if code >= 0x100 else _dingbats().get(f"a{code}", "")
                 elif base in self._digits and 1 <= code <= 9:
                     text = str(code)
                 if text and ord(text) != code:
@@ -333,19 +269,10 @@ class FontRepairs:
         return changes
 
     def _by_constant(self, font: str, code: int) -> str:
-        if font in self._garbled:
-            return "\ufffd"
         if font not in self._shifts:
             return ""
-        shifted = code + self._shifts[font]
-        return chr(shifted) if 0x20 <= shifted < 0x7F else "\ufffd"
-
-    def _note(self, font: str, run: str, page: int) -> None:
-        if not font or not run or self._is_decided:
-            return
-        self._unsettled.add(page)
-        if sum(map(len, self._codes[font])) < _MOST_CODES:
-            self._codes[font].append(run)
+        shift = self._shifts[font]
+        return chr(code + shift) if shift and 0x20 <= code + shift < 0x7F else "\ufffd"
 
 
 def _is_pictorial(font: str, text: str) -> bool:
@@ -366,16 +293,17 @@ def constant_shift(runs: Sequence[str]) -> int | None:
     total = sum(codes.values())
     found: list[tuple[float, int]] = []
     for shift in range(-128, 128):
-        printable = sum(times for one, times in codes.items() if 0x20 <= ord(one) + shift < 0x7F)
-        if printable < _LEAST_PRINTABLE * total:
+        printable, small, capital = (
+            sum(times for one, times in codes.items() if ord(first) <= ord(one) + shift <= ord(last))
+            for first, last in (" ~", "az", "AZ")
+        )
+        if printable < _LEAST_PRINTABLE * total or small <= capital:
             continue
         bits, count = _shifted_bits(pairs, shift)
-        if count >= _LEAST_PAIRS and _is_mostly_small(codes, shift):
+        if count >= _LEAST_PAIRS:
             found.append((bits, shift))
-    found.sort()
-    if not found or found[0][0] > _CERTAIN_BITS:
-        return None
-    return found[0][1] if len(found) == 1 or found[1][0] >= found[0][0] + _LEAST_LEAD else None
+    (bits, shift), (next_bits, _) = sorted([*found, (inf, 0), (inf, 0)])[:2]
+    return shift if bits <= _CERTAIN_BITS and next_bits >= bits + _LEAST_LEAD else None
 
 
 def _shifted_bits(pairs: Mapping[tuple[str, str], int], shift: int) -> tuple[float, int]:
@@ -397,30 +325,19 @@ def _shifted(one: str, shift: int) -> str:
     return shifted.lower() if shifted.isascii() and shifted.isalpha() else "?"
 
 
-def _is_mostly_small(codes: Mapping[str, int], shift: int) -> bool:
-    """Whether more of the shifted letters are small than capital."""
-    small = sum(times for one, times in codes.items() if 0x61 <= ord(one) + shift <= 0x7A)
-    return small > sum(times for one, times in codes.items() if 0x41 <= ord(one) + shift <= 0x5A)
-
-
-def _has_lost_digits(seen: Mapping[str, int]) -> bool:
+def _lost_digits(seen: Mapping[str, int]) -> str:
     """Whether a font for text has 1 to 9 as U+0001 to U+0009, as bitmap fonts of old TeX papers have them.
 
-    Such a font has words and these characters, and never 1 to 9 themselves. `seen` are its characters.
+    "surely": it has words and these characters, and never 1 to 9 themselves. "perhaps": beside such a font it is alike,
+    as its larger and bolder siblings are; symbols have other codes, too. `seen` are its characters.
     """
-    lost, letters = _lost_and_letters(seen)
-    return lost >= 10 and letters > 2 * lost and not any(digit in seen for digit in "123456789")
-
-
-def _is_like_lost_digits(seen: Mapping[str, int]) -> bool:
-    """Whether a font beside such a one is alike: its larger and bolder siblings are. Symbols have other codes, too."""
-    lost, letters = _lost_and_letters(seen)
-    return letters >= lost and not any(one in "123456789\0" or "\x10" <= one < " " for one in seen)
-
-
-def _lost_and_letters(seen: Mapping[str, int]) -> tuple[int, int]:
     lost = sum(seen.get(chr(code), 0) for code in range(1, 10))
-    return lost, sum(times for one, times in seen.items() if one.isascii() and one.isalpha())
+    letters = sum(times for one, times in seen.items() if one.isascii() and one.isalpha())
+    if not seen.keys().isdisjoint("123456789"):
+        return ""
+    if lost >= 10 and letters > 2 * lost:
+        return "surely"
+    return "perhaps" if letters >= lost and not any(one == "\0" or "\x10" <= one < " " for one in seen) else ""
 
 
 def _is_garbled(runs: Sequence[str]) -> bool:

@@ -201,7 +201,7 @@ def read_page(source: Any, index: int, repairs: FontRepairs) -> PageText:
         if len(text) <= _MOST_CHARACTERS:
             content = textpage.extractDICT()
             is_mended = repairs.mend(page, textpage, content)
-            if repairs.is_unsettled(index):
+            if index in repairs.unsettled:
                 return PageText("", UNSETTLED, left_out="\n".join(notes))
             if is_mended:
                 content = textpage.extractDICT()
