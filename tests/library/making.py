@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from ragscience.core.records import Chunk, Document, EmbedderIdentity, Page, Pap
 from ragscience.library.lance_store import LanceLibrary
 from ragscience.library.store import Home, Library, NewPaper, known_files
 
+ROOT = Path(__file__).parents[2]
 DIMENSION = 12
 EMBEDDER = EmbedderIdentity("embedded", "toy", "0123456789abcdef", DIMENSION)
 CHUNKER = "toy/40/0"
@@ -130,8 +133,20 @@ def ingest(home_root: Path, first: int, last: int, *, refresh_each: int, uri: st
         library.refresh_indexes()
 
 
-if __name__ == "__main__":
-    import sys
+def start_program(program: str, *args: object) -> subprocess.Popen[str]:
+    """A process of Python that runs this text, with pipes to it and from it."""
+    command = [sys.executable, "-c", program, *map(str, args)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
+
+def run_program(program: str, *args: object) -> list[str]:
+    """The lines that such a process prints, which must end well."""
+    with start_program(program, *args) as process:
+        said, _ = process.communicate(timeout=100)
+    assert process.returncode == 0
+    return said.splitlines()
+
+
+if __name__ == "__main__":
     folder, start, end, each, *place = sys.argv[1:]
     ingest(Path(folder), int(start), int(end), refresh_each=int(each), uri=(*place, "vectorstore")[0])

@@ -1,6 +1,4 @@
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -10,9 +8,7 @@ from ragscience.core.errors import LibraryUnavailable
 from ragscience.library.atomic_files import write_atomically
 from ragscience.library.store import Home, Library
 
-from .making import add, contents, numbered_paper
-
-ROOT = Path(__file__).parents[2]
+from .making import add, contents, numbered_paper, run_program, start_program
 
 FULL = """
 import resource, sys
@@ -84,15 +80,8 @@ except RagScienceError as error:
 """
 
 
-def run(program, home):
-    command = [sys.executable, "-c", program, str(home.root)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
 def test_a_full_disk_is_a_clear_error_and_costs_only_the_paper_in_hand(filled):
-    (line,) = run(FULL, filled)
+    (line,) = run_program(FULL, filled.root)
     added, message = line.split(" ", 1)
     assert "disk" in message
     with Library.open(filled) as library:
@@ -122,7 +111,7 @@ def test_a_read_only_home_can_be_searched_and_not_written(caches):
                 path.chmod(0o555 if path.is_dir() else 0o444)
             home.root.chmod(0o555)
             Path(folder).chmod(0o755)
-            searched, refused, below = run(FORBIDDEN, home)
+            searched, refused, below = run_program(FORBIDDEN, home.root)
         finally:
             for path in folders:
                 path.chmod(0o755)
@@ -146,7 +135,7 @@ def test_what_a_killed_writer_left_cannot_be_read_where_nothing_can_be_written_a
         try:
             Path(folder).chmod(0o755)
             home.vectorstore.chmod(0o555)
-            (said,) = run(UNFINISHED, home)
+            (said,) = run_program(UNFINISHED, home.root)
         finally:
             home.vectorstore.chmod(0o755)
         assert "permission to read it" in said
@@ -175,15 +164,9 @@ with Library.open_for_writing(Home(Path(sys.argv[1]))):
 """
 
 
-def hold(home):
-    command = [sys.executable, "-c", HOLDER, str(home.root)]
-    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
 def test_a_second_writer_is_told_who_the_first_is_and_readers_read(filled):
-    with hold(filled) as process:
+    with start_program(HOLDER, filled.root) as process:
+        assert process.stdout.readline() == "ready\n"
         with pytest.raises(LibraryUnavailable, match=f"written by process {process.pid}") as refused:
             Library.open_for_writing(filled)
         assert "Wait" in refused.value.fix

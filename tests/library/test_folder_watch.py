@@ -12,13 +12,6 @@ from ragscience.library.seen_files import Folder, FolderState, looks_whole
 from tests.pdf_factory import make_pdf
 
 A, B = Path("/papers/a.pdf"), Path("/papers/b.pdf")
-OLD, NEW = (10, 1, 1, 7), (20, 2, 2, 7)
-
-
-def state_of(*known, settle=2.0, is_whole=lambda path: True):
-    return FolderState(known, settle_seconds=settle, is_whole=is_whole)
-
-
 MARKS = st.sampled_from([(1, 1, 1, 1), (2, 2, 2, 1), (3, 3, 3, 2)])
 FOLDERS = st.dictionaries(st.sampled_from([A, B, Path("/papers/c.pdf")]), MARKS)
 
@@ -26,7 +19,7 @@ FOLDERS = st.dictionaries(st.sampled_from([A, B, Path("/papers/c.pdf")]), MARKS)
 @given(looks=st.lists(st.tuples(FOLDERS, st.floats(0, 5), st.booleans())), known=st.sets(st.sampled_from([A, B])))
 def test_whatever_happens_in_the_end_everything_was_given_out(looks, known):
     """A library that does the work as it is told ends with what lies in the folder."""
-    state = state_of(*known)
+    state = FolderState(known, settle_seconds=2.0, is_whole=lambda path: True)
     library = dict.fromkeys(known, None)
     now = 0.0
     final = looks[-1][0] if looks else {}

@@ -1,16 +1,11 @@
 """The graph's rows, also in processes that are killed."""
 
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from ragscience.library.store import Library
-
-ROOT = Path(__file__).parents[2]
-
+from tests.library.making import start_program
 
 KILLED = """
 import os, signal, sqlite3, sys
@@ -29,16 +24,12 @@ with Library.open_for_writing(Home(Path(sys.argv[1]))) as library:
 """
 
 
-def killed_at(home, statement):
-    done = subprocess.run([sys.executable, "-c", KILLED, str(home.root), statement], cwd=ROOT, check=False)
-    assert done.returncode == -signal.SIGKILL
-
-
 @pytest.mark.parametrize("statement", ["DELETE FROM graph_passages", "INSERT OR REPLACE INTO state", "COMMIT"])
 def test_a_writer_that_is_killed_between_rows_leaves_those_of_before(filled, statement):
     with Library.open_for_writing(filled) as library:
         library.graph.put("local", "1", [(chunk, "old") for chunk in library.graph.pending("local", "1")])
         before, state = library.graph.rows(), library.graph.state()
-    killed_at(filled, statement)
+    with start_program(KILLED, filled.root, statement) as process:
+        assert process.wait(100) == -signal.SIGKILL
     with Library.open_for_writing(filled) as library:
         assert (library.graph.rows(), library.graph.state()) == (before, state)

@@ -1,9 +1,6 @@
 """Kills, crowds, full disks, and files that are not what they should be."""
 
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +8,7 @@ from ragscience.core.errors import RagScienceError
 from ragscience.library.history import History
 
 from .answers_made import turn
-
-ROOT = Path(__file__).parents[2]
+from .making import run_program, start_program
 
 WRITE = """
 import sys
@@ -57,25 +53,13 @@ for number in range(100):
 """
 
 
-def start(program, *args):
-    command = [sys.executable, "-c", program, *map(str, args)]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def run(program, *args):
-    command = [sys.executable, "-c", program, *map(str, args)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "history.sqlite"
 
 
 def test_writers_that_begin_at_once_keep_every_turn(path):
-    writers = [start(WRITE, path, name, 15) for name in "abcd"]
+    writers = [start_program(WRITE, path, name, 15) for name in "abcd"]
     for writer in writers:
         assert writer.stdout.readline() == "ready\n"
     for writer in writers:
@@ -96,7 +80,7 @@ def test_a_disk_that_fills_up_is_one_line_and_costs_what_is_not_written(path):
     with History.open_for_writing(path) as history:
         history.add([turn("kept")])
     room = path.stat().st_size + 200_000
-    seen, refused = run(REFUSED, path, "full", room)
+    seen, refused = run_program(REFUSED, path, "full", room)
     assert seen == "['kept']"
     assert "could not be read or written" in refused
     with History.open_for_writing(path) as history:

@@ -2,6 +2,7 @@
 
 import threading
 import uuid
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -151,13 +152,9 @@ def test_one_damaged_record_of_pages_is_named_and_the_others_stay(there):
             "rich-1.pdf is damaged in the library, and what is damaged is left out."
         ]
         assert library.contents(2).text(1)
-        library.add_paper(NewPaper(**{**_fields(rich_paper(1)), "replaces": [1]}))
+        library.add_paper(replace(rich_paper(1), replaces=[1]))
         assert library.verify() == []
 
 
 def _spoil(change):
     change._step("papers", lambda table: table.update(where="paper_id = 1", values={"contents": b"no zlib"}))
-
-
-def _fields(new):
-    return {name: getattr(new, name) for name in new.__dataclass_fields__}

@@ -12,8 +12,8 @@ from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.records import Chunk, Document, Line, Page
 from ragscience.library.paper_contents import PaperContents
 from ragscience.library.sealed_rows import opened, sealed
-from ragscience.library.store import Library, NewPaper, damage_of, put_aside
-from tests.library.making import CHUNKER, EMBEDDER, add, numbered_paper, unit_rows
+from ragscience.library.store import Library, damage_of, put_aside
+from tests.library.making import Made, add, numbered_paper, unit_rows
 
 
 def alter(home, statement):
@@ -91,18 +91,8 @@ def test_every_box_lies_in_its_line(start, end):
 def with_lines(home):
     """A library of DOCUMENT, and of a paper whose lines are not known; their ids."""
     with Library.open_for_writing(home) as library:
-        library.set_identity(EMBEDDER, CHUNKER)
-        paper = library.add_paper(
-            NewPaper(
-                path="/p/a.pdf",
-                md5="abc",
-                size_bytes=7,
-                modified_ns=8,
-                document=DOCUMENT,
-                chunks=(Chunk(0, TEXT, 0, 35, 1, 2),),
-                vectors=unit_rows(np.random.default_rng(0), 1),
-            )
-        )
+        vectors = unit_rows(np.random.default_rng(0), 1)
+        paper = add(library, Made("/p/a.pdf", "abc", DOCUMENT, (Chunk(0, TEXT, 0, 35, 1, 2),), vectors))
         return paper.paper_id, add(library, numbered_paper(1)).paper_id
 
 

@@ -18,7 +18,6 @@ from ragscience.core.tokenizing import tokenize
 from ragscience.library import seen_files
 from ragscience.library.store import (
     Home,
-    NewPaper,
     keyword_scores,
     known_files,
     require_identity,
@@ -26,7 +25,7 @@ from ragscience.library.store import (
 )
 from ragscience.models.maxsim import CODE_BYTES
 from tests.conftest import ROOT
-from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, Place, add, numbered_paper, unit_rows
+from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, Made, Place, add, new_paper, numbered_paper, unit_rows
 
 QUESTIONS = ("attention energy", "Cas9 protein of the cell", "model", "28.4 GPT-3 lattice query", "nothing here")
 FILTERS = (
@@ -45,7 +44,7 @@ FILTERS = (
 )
 
 
-def rich_paper(number, folder="/papers"):
+def rich_paper(number):
     """A paper with all that a paper may have: sections, kinds, boxes, elements, metadata, token vectors."""
     rng = np.random.default_rng(1000 + number)
     parts = [
@@ -70,26 +69,17 @@ def rich_paper(number, folder="/papers"):
         text_hash(chunk.searched): rng.integers(0, 256, (5 + chunk.ordinal, CODE_BYTES), np.uint8)
         for chunk in chunks[:3]
     }
-    return NewPaper(
-        path=f"{folder}/rich-{number}.pdf",
-        md5=f"{number:032x}",
-        size_bytes=17,
-        modified_ns=1_700_000_000_123_456_789,
-        document=document,
-        chunks=tuple(chunks),
-        vectors=unit_rows(rng, len(chunks)),
-        tokens=tokens,
-        added_at="2026-01-02T03:04:05+00:00",
-    )
+    path, md5, vectors = f"/papers/rich-{number}.pdf", f"{number:032x}", unit_rows(rng, len(chunks))
+    made = new_paper(Made(path, md5, document, tuple(chunks), vectors))
+    return replace(made, modified_ns=1_700_000_000_123_456_789, tokens=tokens, added_at="2026-01-02T03:04:05+00:00")
 
 
 def everything(library):
     """All that the store's methods say of a library, but for the random id and what is of its form alone."""
     papers = library.papers()
     ids = [chunk.chunk_id for paper in papers for chunk in library.paper_chunks(paper.paper_id)]
-    vector = unit_rows(np.random.default_rng(7), 1, library.about.embedder.dimension if library.about.embedder else 1)[
-        0
-    ]
+    dimension = library.about.embedder.dimension if library.about.embedder else 1
+    vector = unit_rows(np.random.default_rng(7), 1, dimension)[0]
     found = {
         "papers": papers,
         "counts": (library.about.papers, library.about.chunks, library.about.version),
@@ -107,10 +97,8 @@ def everything(library):
         "texts": list(library.texts(3)),
         "vectors": [array.tolist() for array in library.vectors.of()],
         "some vectors": [array.tolist() for array in library.vectors.of(ids[1:3])],
-        "by hash": {
-            key: each.tolist() for key, each in library.vectors.by_hash([text_hash("x"), *hashes(library)]).items()
-        },
-        "tokens": {key: each.tolist() for key, each in library.tokens.of(ids).items()},
+        "by hash": lists(library.vectors.by_hash([text_hash("x"), *hashes(library)])),
+        "tokens": lists(library.tokens.of(ids)),
         "without tokens": (library.tokens.not_kept(), library.tokens.missing()),
         "token bytes": library.tokens.size_bytes() >= sum(each.nbytes for each in library.tokens.of(ids).values()),
         "left out": seen_files.removed(library),
@@ -137,6 +125,10 @@ def everything(library):
     if library.about.embedder:
         found["dense scores"] = library.dense.scores(vector, [*ids, 10_000]).tolist()
     return found
+
+
+def lists(arrays):
+    return {key: each.tolist() for key, each in arrays.items()}
 
 
 def hashes(library):
@@ -219,15 +211,10 @@ def test_each_change_means_the_same_in_each_store(place, tmp_path):
 
 def test_a_place_without_a_library_is_empty_and_stays_untouched(place):
     with place.open() as library:
-        assert (library.about.papers, library.about.chunks, library.about.version, library.about.library_id) == (
-            0,
-            0,
-            0,
-            "",
-        )
-        assert (
-            library.papers() == library.chunks([1]) == library.paper_chunks(1) == list(library.contents(1).pages) == []
-        )
+        about = library.about
+        assert (about.papers, about.chunks, about.version, about.library_id) == (0, 0, 0, "")
+        assert library.papers() == library.chunks([1]) == library.paper_chunks(1) == []
+        assert list(library.contents(1).pages) == []
         assert library.dense.search(np.zeros(3, np.float32), 3, None)[0].size == 0
         assert library.keywords.search("word", 3, None)[0].size == 0
         assert library.select(Filters()) is None
@@ -244,22 +231,22 @@ def test_a_snapshot_sees_one_generation_while_a_writer_changes_everything(place)
         writer.set_identity(EMBEDDER, CHUNKER)
         for number in (1, 2):
             writer.add_paper(rich_paper(number))
+
+        def change_all():
+            writer.add_paper(replace(rich_paper(3), replaces=[1]))
+            writer.remove_papers([2])
+            writer.refresh_indexes(anew=True)
+
         with place.open() as reader:
             with reader.snapshot():
                 before = everything(reader)
-                changed = threading.Thread(target=lambda: [change_all(writer)])
+                changed = threading.Thread(target=change_all)
                 changed.start()
                 changed.join()
                 assert everything(reader) == before
             after = everything(reader)
         assert after == everything(writer)
         assert [paper.md5 for paper in after["papers"]] == [rich_paper(3).md5]
-
-
-def change_all(library):
-    library.add_paper(replace(rich_paper(3), replaces=[1]))
-    library.remove_papers([2])
-    library.refresh_indexes(anew=True)
 
 
 def test_a_reader_that_stays_open_lists_and_filters_the_library_as_it_is_now(place):
@@ -341,9 +328,9 @@ def test_of_two_writers_of_two_homes_one_is_refused_and_nothing_is_mixed(place, 
         add(one, numbered_paper(20))
         add(other, numbered_paper(21))
     with place.open() as library:
-        expected = sorted(numbered_paper(number).path for number in {0, *results, 20, 21})
-        assert sorted(known_files(library)) == expected
-        assert library.about.chunks == sum(len(numbered_paper(number).chunks) for number in {0, *results, 20, 21})
+        expected = [numbered_paper(number) for number in {0, *results, 20, 21}]
+        assert sorted(known_files(library)) == sorted(made.path for made in expected)
+        assert library.about.chunks == sum(len(made.chunks) for made in expected)
         assert library.verify() == []
         ids = [chunk.chunk_id for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
         assert len(set(ids)) == len(ids) == library.about.chunks
@@ -373,12 +360,9 @@ def test_a_killed_writer_loses_at_most_the_paper_in_hand(place):
 
 
 def assert_whole(library, count):
-    papers = library.papers()
-    assert [paper.path for paper in papers] == [numbered_paper(number).path for number in range(count)]
-    for number, paper in enumerate(papers):
-        chunks = library.paper_chunks(paper.paper_id)
-        assert [chunk.text for chunk in chunks] == [chunk.text for chunk in numbered_paper(number).chunks]
-    assert (
-        library.vectors.of()[0].size == library.about.chunks == sum(len(numbered_paper(n).chunks) for n in range(count))
-    )
+    papers, expected = library.papers(), [numbered_paper(number) for number in range(count)]
+    assert [paper.path for paper in papers] == [made.path for made in expected]
+    for made, paper in zip(expected, papers, strict=True):
+        assert [chunk.text for chunk in library.paper_chunks(paper.paper_id)] == [chunk.text for chunk in made.chunks]
+    assert library.vectors.of()[0].size == library.about.chunks == sum(len(made.chunks) for made in expected)
     assert library.verify() == []

@@ -46,23 +46,10 @@ def flipped():
     return lambda content: content[:-1] + bytes([content[-1] ^ 1 << next(bits)])
 
 
-OUT = [
-    "//a.pdf",
-    "/a.pdf",
-    "b//a.pdf",
-    "../a.pdf",
-    "b/../../a.pdf",
-    "./a.pdf",
-    ".a.pdf",
-    ".trash/a.pdf",
-    "b/..pdf/a.pdf",
-]
-
-
-@pytest.mark.parametrize("name", [*OUT, "a.rst"])
-def test_names_that_lead_out_and_hidden_ones_are_no_papers(name):
-    assert not bucket._is_paper(name, "")
-    assert bucket._is_paper("good.pdf", "")
+def test_names_that_lead_out_and_hidden_ones_are_no_papers():
+    out = ("//a.pdf", "/a.pdf", "b//a.pdf", "../a.pdf", "b/../../a.pdf", "./a.pdf", "b/..pdf/a.pdf")
+    names = [*out, ".a.pdf", ".trash/a.pdf", "a.rst", "good.pdf"]
+    assert [name for name in names if bucket._is_paper(name, "")] == ["good.pdf"]
 
 
 @pytest.mark.s3

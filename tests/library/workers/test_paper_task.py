@@ -10,34 +10,16 @@ from ragscience.library.paper_task import PaperJob, TaskOptions, embed_paper
 from tests.library.workers.papers import draw_papers
 
 
-def job_of(path, **fields):
-    content = path.read_bytes()
-    return PaperJob(path, md5(content).hexdigest(), len(content), **fields)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return draw_papers(tmp_path_factory.mktemp("papers"), 1, pages=2)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def options(model_cache):
     yield TaskOptions("", 300, 50, 16, True, True, str(model_cache))
     paper_task.close_readers()
 
 
-@pytest.fixture(scope="module")
-def job(folder, options):
-    return job_of(folder / "paper00.pdf", made_by=options.made_by)
-
-
-@pytest.fixture(scope="module")
-def paper(job, options):
-    return embed_paper(options, job, job.path)
-
-
-def test_what_the_library_knows_is_not_embedded_again(paper, job, options):
-    first, *others = paper.vectors[0]
-    knowing = replace(job, known=frozenset(others))
-    again = embed_paper(options, knowing, job.path)
+def test_what_the_library_knows_is_not_embedded_again(options, tmp_path):
+    path = draw_papers(tmp_path, 1, pages=2) / "paper00.pdf"
+    content = path.read_bytes()
+    job = PaperJob(path, md5(content).hexdigest(), len(content), made_by=options.made_by)
+    first, *others = embed_paper(options, job, path).vectors[0]
+    again = embed_paper(options, replace(job, known=frozenset(others)), path)
     assert [list(each) for each in again.vectors] == [[first], [first]]
