@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import functools
 import io
+import json
 import os
 import runpy
 import shutil
@@ -21,6 +22,7 @@ import typer.main
 from hypothesis import HealthCheck, settings
 
 from tests.ollama_server import OllamaServer
+from tests.output_schemas import check_output
 from tests.warm_processes import WarmProcess, run_warm
 
 settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -130,6 +132,19 @@ class Commands:
     def query(self, *args, **more):
         return self.run("query.py", *args, **more)
 
+    def json(self, script, *args, shape="", **more):
+        """What a command that ends well says with --json, as the schema of that name has it."""
+        ran = self.run(script, *args, "--json", **more)
+        assert ran.code == 0, ran.err
+        value = json.loads(ran.out)
+        if shape:
+            check_output(value, shape)
+        return value
+
+    def papers(self):
+        """What `list` has of each paper, by its file."""
+        return {paper["file"]: paper for paper in self.json("ingest.py", "list", shape="list")["papers"]}
+
     def run(self, script, *args, stdin=b"", **env):
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors) for errors in ("strict", "backslashreplace"))
         code = 0
@@ -151,18 +166,18 @@ class Commands:
             err.flush()
         return Ran(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())
 
-    def imported_by_query(self, *args):
-        """The top-level names of all modules that are there when `query.py` with these arguments is done."""
-        script = (
+    def imported_by(self, script, *args):
+        """The names of all modules that are there when the script with these arguments has ended well."""
+        code = (
             "import sys, runpy\n"
-            f"sys.argv = ['query.py', *{list(args)!r}]\n"
-            "try:\n    runpy.run_path('query.py', run_name='__main__')\n"
-            "except SystemExit:\n    pass\n"
-            "print('\\nMODULES', *sorted({name.partition('.')[0] for name in sys.modules}))"
+            f"sys.argv = {[script, *args]!r}\n"
+            "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+            "except SystemExit as done:\n    assert not done.code\n"
+            "print('\\nMODULES', *sys.modules)"
         )
         env = {**os.environ, "RAG_HOME": str(self.home)}
         done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT, env=env, timeout=300
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=env, timeout=300
         )
         return set(done.stdout.rpartition("MODULES")[2].split())
 
@@ -187,6 +202,13 @@ class ProcessCommands(Commands):
             cwd=self.home,
         )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def started(home, script, *args, env=None, **how):
+    """A process of a script over that home, which goes on; its output comes through pipes, as text."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | how
+    environment = {**os.environ, "RAG_HOME": str(home), **(env or {})}
+    return WarmProcess([sys.executable, str(ROOT / script), *map(str, args)], env=environment, **streams)
 
 
 @pytest.fixture

@@ -5,22 +5,10 @@ import json
 SPEED = "How fast do bees fly in fog?"
 
 
-def listed(own):
-    ran = own.query("audit", "--json")
-    assert ran.code == 0, ran.err
-    return json.loads(ran.out)["answers"]
-
-
-def kept(own, answer_id):
-    ran = own.query("audit", answer_id, "--json")
-    assert ran.code == 0, ran.err
-    return json.loads(ran.out)
-
-
 def test_an_answer_is_kept_and_shown(own):
     options = ("-k", "3", "--paper", "bees", "--strict")
-    answer = json.loads(own.query("ask", SPEED, "--json", *options).out)
-    record = kept(own, answer["answer_id"][:6])
+    answer = own.json("query.py", "ask", SPEED, *options)
+    record = own.json("query.py", "audit", answer["answer_id"][:6])
     assert record["question"] == SPEED
     assert record["answer"] == answer["answer"]
     assert record["trace_id"] == answer["trace_id"]
@@ -35,8 +23,8 @@ def test_an_answer_is_kept_and_shown(own):
 
 def test_a_record_says_the_turns_before_and_what_the_agent_did(own):
     own.query("ask", SPEED, "--chat", "talk")
-    last = json.loads(own.query("ask", "And what do they steer by?", "--chat", "talk", "--agent", "--json").out)
-    record = kept(own, last["answer_id"])
+    last = own.json("query.py", "ask", "And what do they steer by?", "--chat", "talk", "--agent")
+    record = own.json("query.py", "audit", last["answer_id"])
     assert [turn["question"] for turn in record["history"]] == [SPEED]
     assert record["history"][0]["passages"][0]["md5"] in {item["md5"] for item in record["passages"]}
     assert (record["agent"], record["trace"][0]["node"]) == (True, "decompose_query")
@@ -51,4 +39,4 @@ def test_the_log_outlives_the_conversations_and_is_deleted_as_a_whole(own):
     assert own.query("history", "delete", "--all", "--yes").code == 0
     assert SPEED.split()[-1] in own.query("audit").out
     assert "1 audit record deleted." in own.query("audit", "--delete-all", "--yes").err
-    assert listed(own) == []
+    assert own.json("query.py", "audit")["answers"] == []

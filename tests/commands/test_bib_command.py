@@ -1,7 +1,5 @@
 """`ingest.py bib`: papers get the keys and fields of a .bib file, which answers and `query.py bib` cite them by."""
 
-import json
-
 import pytest
 
 from tests.pdf_factory import make_pdf
@@ -29,10 +27,6 @@ def refs(tmp_path):
     return path
 
 
-def papers_of(home):
-    return {one["file"]: one["metadata"] for one in json.loads(home.ingest("list", "--json").out)["papers"]}
-
-
 def test_entries_are_joined_and_a_second_run_reads_nothing(own, refs):
     before = {path: path.read_bytes() for path in refs.parent.rglob("*") if path.is_file()}
     ran = own.ingest("bib", refs)
@@ -42,7 +36,7 @@ def test_entries_are_joined_and_a_second_run_reads_nothing(own, refs):
     assert "refs.bib: 1 entry is about no paper of the library and no file: elsewhere." in lines
     assert "refs.bib: 3 entries, 2 papers found" in lines
     assert "1 added, 1 updated" in ran.err
-    bees, comb = papers_of(own)["bees.pdf"], papers_of(own)["comb.pdf"]
+    bees, comb = (own.papers()[name]["metadata"] for name in ("bees.pdf", "comb.pdf"))
     assert bees["title"] == "Navigation of Honeybees in Fog"
     assert (bees["authors"], bees["year"], bees["venue"]) == (["Ada Wild", "Kim Müller"], 2019, "Journal of Bees")
     assert (bees["tags"], bees["item_type"], bees["citation_key"]) == (["fog", "radar"], "journalArticle", "wild2019")
@@ -67,7 +61,7 @@ def test_what_zotero_says_stays_where_the_entry_says_nothing(own, tmp_path, refs
     zotero.save()
     own.ingest("zotero", "--data", zotero.folder)
     assert own.ingest("bib", refs).code == 0
-    known = papers_of(own)["comb.pdf"]
+    known = own.papers()["comb.pdf"]["metadata"]
     assert (known["title"], known["citation_key"]) == ("How combs are built", "comb/1:x")
     assert (known["collections"], known["tags"]) == (["Bees"], ["lent"])
     assert known["link"].startswith("zotero://")

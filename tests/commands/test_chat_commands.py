@@ -1,7 +1,5 @@
 """What can be typed in the chat besides questions, each through the command itself."""
 
-import json
-
 import pytest
 
 from tests.ollama_server import OllamaServer, chat_model, embedding_model
@@ -14,10 +12,6 @@ def typed(own, *lines, **environment):
     ran = own.query("chat", stdin="\n".join(lines).encode(), **environment)
     assert ran.code == 0, ran.err
     return ran
-
-
-def listed(own):
-    return json.loads(own.query("history", "list", "--json").out)["conversations"]
 
 
 @pytest.mark.parametrize(
@@ -59,8 +53,8 @@ def test_the_language_model_is_shown_and_switched(own):
     assert "toy:latest now writes the answers of this chat." in ran.err
     assert "Answers are quotes, without a language model." in ran.err
     assert "Ollama has no nosuch. It has llama3.1:8b, toy:latest" in " ".join(ran.err.split())
-    modes = [turn["mode"] for turn in json.loads(own.query("history", "show", "--json").out)["turns"]]
-    assert modes == ["llm", "extractive"]
+    turns = own.json("query.py", "history", "show")["turns"]
+    assert [turn["mode"] for turn in turns] == ["llm", "extractive"]
 
 
 def test_conversations_are_named_listed_and_switched(own):
@@ -70,7 +64,8 @@ def test_conversations_are_named_listed_and_switched(own):
     assert "flight" in ran.out
     assert f"Continuing “{SPEED}” (flight), 1 turn." in ran.err
     assert "A new conversation, new one." in ran.err
-    assert [(item["name"], item["turns"]) for item in listed(own)] == [("new one", 1), ("flight", 2), (None, 1)]
+    listed = own.json("query.py", "history", "list")["conversations"]
+    assert [(item["name"], item["turns"]) for item in listed] == [("new one", 1), ("flight", 2), (None, 1)]
 
 
 def test_a_file_that_is_there_is_not_replaced_where_nobody_can_be_asked(own, tmp_path):

@@ -1,18 +1,15 @@
 """kill -9 of a real chat on a terminal: every turn that was answered is there when it goes on."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from ragscience.library.history import History
 from ragscience.library.store import Home
-from tests.conftest import ROOT
+from tests.conftest import started
 from tests.ollama_server import OllamaServer, chat_model
-from tests.warm_processes import WarmProcess
 
 pytestmark = pytest.mark.kill
 
@@ -28,17 +25,12 @@ def kept(home):
 def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(own):
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         server.default_reply = "Bees fly at 3.7 metres per second in fog (bees.pdf, p.2)."
-        process = WarmProcess(
-            [sys.executable, str(ROOT / "query.py"), "chat", "--chat", "bees"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "RAG_HOME": str(own.home), "RAG_OLLAMA_URL": server.url},
-        )
-        with process:
+        env = {"RAG_OLLAMA_URL": server.url}
+        with started(own.home, "query.py", "chat", "--chat", "bees", env=env, stdin=subprocess.PIPE) as process:
             for question in QUESTIONS[:2]:
-                process.stdin.write(f"{question}\n".encode())
+                process.stdin.write(f"{question}\n")
                 process.stdin.flush()
-                while b"Sources:" not in (line := process.stdout.readline()):
+                while "Sources:" not in (line := process.stdout.readline()):
                     assert line, "the chat ended"
 
             def killed_while_it_waits(body):
@@ -46,7 +38,7 @@ def test_a_chat_killed_in_the_middle_of_an_answer_loses_that_turn_alone(own):
                 return "Never seen."
 
             server.default_reply = killed_while_it_waits
-            process.stdin.write(f"{QUESTIONS[2]}\n".encode())
+            process.stdin.write(f"{QUESTIONS[2]}\n")
             process.stdin.flush()
             assert process.wait(timeout=120) == -signal.SIGKILL
         assert kept(own.home) == QUESTIONS[:2]

@@ -1,14 +1,10 @@
 import json
-import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import started
 from tests.ollama_server import OllamaServer, chat_model
-from tests.warm_processes import WarmProcess
 
 DRAFT = """Cobalt oxide gives the blue colour of the glaze (kilns.pdf).
 The glaze matures at 1380 degrees Celsius (kilns.pdf, p.1).
@@ -126,14 +122,7 @@ def test_a_language_model_is_a_second_opinion_and_changes_no_verdict(asked, draf
 
 
 def test_watch_checks_again_when_the_draft_changes(asked, draft):
-    process = WarmProcess(
-        [sys.executable, str(ROOT / "query.py"), "check", str(draft), "--watch", "--format", "lines", "-q"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "RAG_HOME": str(asked.home)},
-        text=True,
-    )
-    with process:
+    with started(asked.home, "query.py", "check", draft, "--watch", "--format", "lines", "-q") as process:
         assert process.stdout.readline().startswith(f"{draft}:2:1: partly")
         assert process.stdout.readline().startswith(f"{draft}:4:1: not in the library")
         draft.with_suffix(".new").write_text("The glaze matures at 1480 degrees Celsius (kilns.pdf, p.1).\n")

@@ -1,21 +1,16 @@
 """`ingest.py fetch` as a person runs it: from a local server that speaks arXiv's API to papers that can be asked."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from tests.commands.papers import BEES, KILNS
-from tests.conftest import ROOT
+from tests.conftest import started
 from tests.pdf_factory import make_pdf
 from tests.reading.drawing import Sheet, draw
 from tests.screens.emulator import CommandTerminal
 from tests.sources.arxiv_feed import ArxivServer, FeedPaper
 from tests.sources.fault_server import Reply
-from tests.warm_processes import WarmProcess
 
 BEES_PAPER = FeedPaper(
     "2101.00001v2",
@@ -36,10 +31,6 @@ def server(tmp_path_factory):
         yield arxiv
 
 
-def listed(commands):
-    return {paper["file"]: paper for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
-
-
 NAMES = {"lovelace-2021-steering-of-honeybees-in-dense-fog.pdf", "bottger-2021-tunnel-kilns.pdf"}
 
 
@@ -47,7 +38,7 @@ def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(commands, serv
     ran = commands.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
     assert ran.code == 0, ran.err
     assert "Tunnel Kilns" in ran.out
-    papers = listed(commands)
+    papers = commands.papers()
     assert set(papers) == NAMES
     bees = papers["lovelace-2021-steering-of-honeybees-in-dense-fog.pdf"]
     said = {
@@ -68,7 +59,7 @@ def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(commands, serv
     shown = commands.ingest("show", bees["file"]).out
     assert f"{server.faults.url}/pdf/2101.00001v2" in shown
     assert "lovelace2021steering" in shown
-    found = json.loads(commands.query("search", "mean flight speed in fog", "--json", "--author", "frisch").out)
+    found = commands.json("query.py", "search", "mean flight speed in fog", "--author", "frisch")
     assert {hit["file"] for hit in found["hits"]} == {bees["file"]}
 
     entry = commands.query("bib", bees["file"]).out
@@ -76,7 +67,7 @@ def test_fetched_papers_are_read_and_called_what_arxiv_calls_them(commands, serv
 
     assert commands.ingest("rebuild").code == 0
     assert commands.ingest("sync").code == 0
-    assert listed(commands)[bees["file"]]["metadata"] == bees["metadata"]
+    assert commands.papers()[bees["file"]]["metadata"] == bees["metadata"]
 
     again = commands.ingest("fetch", "bees in fog", "-n", "2", "--yes", **server.environment)
     assert again.code == 0
@@ -105,13 +96,7 @@ def test_ctrl_c_is_calm_and_the_rest_comes_the_next_time(commands, server, tmp_p
     body = make_pdf(tmp_path / "c.pdf", ["A long paper."] * 3).read_bytes()
     half = len(body) // 2
     url = server.put("/c.pdf", Reply(body[:half], headers={"ETag": '"1"'}, length=len(body)))
-    environment = {**os.environ, **server.environment, "RAG_HOME": str(commands.home)}
-    process = WarmProcess(
-        [sys.executable, str(ROOT / "ingest.py"), "fetch", url, "--no-ingest"],
-        stderr=subprocess.PIPE,
-        env=environment,
-        text=True,
-    )
+    process = started(commands.home, "ingest.py", "fetch", url, "--no-ingest", env=server.environment)
     line = process.stderr.readline()  # the first half came, the connection ended, and it waits to try again
     assert "Trying again" in line
     process.send_signal(signal.SIGINT)

@@ -3,8 +3,6 @@
 The papers are those of the production notes' example, with their file names.
 """
 
-import json
-
 import pytest
 
 from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
@@ -12,7 +10,6 @@ from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, Commands
 from tests.graph.drawn import TESLA_QUESTION
 from tests.ollama_server import OllamaServer, chat_model
-from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 PAPERS = {
@@ -71,11 +68,7 @@ def filled(bare, without_graph):
 
 
 def asked(commands, *arguments, **more):
-    ran = commands.query(*arguments, "--json", **{**ENV, **more})
-    assert ran.code == 0, ran.err
-    value = json.loads(ran.out)
-    check_output(value, arguments[0])
-    return value
+    return commands.json("query.py", *arguments, shape=arguments[0], **{**ENV, **more})
 
 
 def test_a_search_with_the_graph_shows_both_scores_the_concepts_and_the_paths(filled):

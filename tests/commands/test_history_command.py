@@ -7,31 +7,22 @@ from contextlib import closing
 
 import pytest
 
-from tests.output_schemas import check_output
 from tests.sources.bib_making import parsed
 
 SPEED = "How fast do bees fly in fog?"
 GLAZE = "At which temperature does the glaze mature?"
 
 
-def kept(own, key=None):
-    ran = own.query("history", "show", *([] if key is None else [key]), "--json")
-    assert ran.code == 0, ran.err
-    shown = json.loads(ran.out)
-    check_output(shown, "history show")
-    return shown
+def kept(own, *key):
+    return own.json("query.py", "history", "show", *key, shape="history show")
 
 
 def listed(own):
-    ran = own.query("history", "list", "--json")
-    value = json.loads(ran.out)
-    check_output(value, "history list")
-    return value["conversations"]
+    return own.json("query.py", "history", "list", shape="history list")["conversations"]
 
 
 def test_a_question_is_a_conversation_of_one_turn_with_all_that_was_answered(own):
-    answer = json.loads(own.query("ask", SPEED, "--json").out)
-    check_output(answer, "ask")
+    answer = own.json("query.py", "ask", SPEED, shape="ask")
     assert answer["searched"] == SPEED
     assert answer["created_at"].endswith("+00:00")
     assert answer["citations"][0]["path"].endswith("bees.pdf")

@@ -1,40 +1,17 @@
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from ragscience.library.store import Home, Library
 from tests.commands.papers import fill, spoil
-from tests.conftest import ROOT
 from tests.pdf_factory import make_pdf
 
 
-def papers_of(commands):
-    return {paper["file"]: paper for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
-
-
 def test_a_second_run_reads_nothing_and_loads_no_model(own):
-    script = (
-        "import sys, runpy\nsys.argv = ['ingest.py']\n"
-        "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
-        "except SystemExit as done:\n    print(done.code)\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "RAG_HOME": str(own.home)},
-        check=True,
-    )
-    code, modules = ran.stdout.strip().split("\n")
-    assert code == "0"
-    assert "3 known already" in ran.stderr
-    assert not {"torch", "onnxruntime", "tokenizers", "pymupdf", "langchain_core", "faiss"} & set(modules.split())
+    modules = own.imported_by("ingest.py")
+    assert not {"torch", "onnxruntime", "tokenizers", "pymupdf", "langchain_core", "faiss"} & modules
+    assert "3 known already" in own.ingest().err
 
 
 def test_what_could_not_be_read_is_one_line_afterwards_and_listed_on_demand(commands):
@@ -73,7 +50,7 @@ def test_changed_bytes_replace_what_the_old_ones_said(own):
     ran = own.ingest()
     assert ran.code == 0
     assert "1 updated" in ran.err
-    assert papers_of(own)["bees.pdf"]["pages"] == 1
+    assert own.papers()["bees.pdf"]["pages"] == 1
     found = json.loads(own.query("search", "harmonic radar bees", "-k", "50", "--json").out)
     assert not any("412" in hit["text"] for hit in found["hits"])
 
@@ -84,17 +61,17 @@ def test_the_same_bytes_under_another_name_are_known(own):
     assert "copy.pdf: It has the same bytes as" in own.ingest().err
     (papers / "bees.pdf").unlink()
     assert "copy.pdf" in own.ingest().err
-    assert set(papers_of(own)) == {"copy.pdf", "kilns.pdf", "tides.pdf"}
+    assert set(own.papers()) == {"copy.pdf", "kilns.pdf", "tides.pdf"}
 
 
 def test_add_never_removes_and_sync_does(own):
     (own.home / "papers" / "kilns.pdf").unlink()
     own.ingest()
-    assert "kilns.pdf" in papers_of(own)
+    assert "kilns.pdf" in own.papers()
     assert "would remove kilns.pdf" in own.ingest("sync", "--dry-run").err
-    assert "kilns.pdf" in papers_of(own)
+    assert "kilns.pdf" in own.papers()
     assert "removed kilns.pdf" in own.ingest("sync").err
-    assert "kilns.pdf" not in papers_of(own)
+    assert "kilns.pdf" not in own.papers()
 
 
 def chunks_of(home):
@@ -122,4 +99,4 @@ def test_another_chunk_size_is_refused_until_rebuilt(own):
     assert "rebuild" in refused.err
     assert own.ingest("rebuild", RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
     assert own.ingest(RAG_CHUNK_SIZE="300", RAG_CHUNK_OVERLAP="20").code == 0
-    assert "new.pdf" in papers_of(own)
+    assert "new.pdf" in own.papers()

@@ -1,21 +1,18 @@
 """kill -9 at random moments of a real ingest: at most the paper in hand is lost, and the next run makes it whole."""
 
 import json
-import os
 import random
 import signal
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 
 from ragscience.library.store import Home, Library
-from tests.conftest import ROOT, Commands
+from tests.conftest import Commands, started
 from tests.pdf_factory import make_pdf
 from tests.screens.emulator import CommandTerminal
-from tests.warm_processes import WarmProcess
 
 PAPERS = 8
 ROUNDS = 4
@@ -39,13 +36,7 @@ def content(home):
 
 def ingest_and_kill(home, dice):
     """Start an ingest, and kill it with its readers at a random moment after a random line."""
-    process = WarmProcess(
-        [sys.executable, str(ROOT / "ingest.py")],
-        stderr=subprocess.PIPE,
-        env={**os.environ, "RAG_HOME": str(home)},
-        text=True,
-    )
-    with process:
+    with started(home, "ingest.py") as process:
         for _ in range(dice.randint(1, 3)):
             process.stderr.readline()
         try:

@@ -46,11 +46,11 @@ HEAVY = {"torch", "transformers", "sentence_transformers", "langchain", "langcha
 
 
 def test_help_imports_nothing_heavy(library):
-    modules = Commands(library).imported_by_query("--help")
+    modules = Commands(library).imported_by("query.py", "--help")
     assert not modules & (HEAVY | {"faiss", "pymupdf", "onnxruntime", "numpy", "pydantic"})
 
 
 def test_a_search_imports_no_torch_and_no_langchain(library):
-    modules = Commands(library).imported_by_query("search", "fog", "--json")
+    modules = Commands(library).imported_by("query.py", "search", "fog", "--json")
     assert not modules & (HEAVY | {"pymupdf", "onnx", "scipy"})
     assert "onnxruntime" in modules

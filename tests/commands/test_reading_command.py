@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from tests.conftest import ROOT, Commands
-from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 
 SAMPLE = ROOT / "papers" / "sample" / "ragscience.pdf"
@@ -30,9 +29,7 @@ def sample(library):
 
 
 def hits(commands, question, *options):
-    found = json.loads(commands.query("search", question, "--json", "-k", "50", *options).out)
-    check_output(found, "search")
-    return found["hits"]
+    return commands.json("query.py", "search", question, "-k", "50", *options, shape="search")["hits"]
 
 
 def test_references_are_found_when_they_are_asked_for_alone(sample):
@@ -59,7 +56,7 @@ def test_a_search_keeps_to_years_and_authors(commands):
         page = f"Kilns of {year} and Their Glazes\n{author}{text}\n{stamp.format(number, year)}"
         make_pdf(papers / name, [page], metadata={"author": author})
     assert commands.ingest().code == 0
-    years = {paper["file"]: paper["metadata"]["year"] for paper in listed(commands)}
+    years = {file: paper["metadata"]["year"] for file, paper in commands.papers().items()}
     assert years == {"new.pdf": 2017, "old.pdf": 2015}
     assert {hit["file"] for hit in hits(commands, "glaze", "--year", "2016-2018")} == {"new.pdf"}
     assert {hit["file"] for hit in hits(commands, "glaze", "--year", "-2015")} == {"old.pdf"}
@@ -73,12 +70,6 @@ def test_a_search_keeps_to_years_and_authors(commands):
     assert {hit["file"] for hit in first["hits"]} == {"new.pdf"}
     assert {hit["file"] for hit in second["hits"]} == {"old.pdf"}
     assert "kind" in bad["error"]["message"]
-
-
-def listed(commands):
-    found = json.loads(commands.ingest("list", "--json").out)
-    check_output(found, "list")
-    return found["papers"]
 
 
 def version(path, last_word, modified):
@@ -109,20 +100,15 @@ def twice(commands):
     return commands
 
 
-def names(commands):
-    return {paper["file"] for paper in listed(commands)}
-
-
 def test_duplicates_are_shown_and_nothing_is_removed(twice):
     shown = twice.ingest("duplicates")
     older, newer, same, by = shown.out.rstrip("\n").split("\t")
     assert (older, newer, by) == ("draft.pdf", "final.pdf", "file date")
     assert same
-    pairs = json.loads(twice.ingest("duplicates", "--json").out)
-    check_output(pairs, "duplicates")
+    pairs = twice.json("ingest.py", "duplicates", shape="duplicates")
     assert [(pair["newer"], pair["older"]) for pair in pairs["duplicates"]] == [("final.pdf", "draft.pdf")]
     assert pairs["removed"] == []
-    assert names(twice) == {"draft.pdf", "final.pdf", "bees.pdf"}
+    assert set(twice.papers()) == {"draft.pdf", "final.pdf", "bees.pdf"}
 
 
 def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
@@ -130,12 +116,12 @@ def test_an_older_version_goes_and_stays_away_until_it_is_named(twice):
     assert "removed draft.pdf" in ran.err
     assert "Its file is kept, and left out from now on" in ran.err
     assert (twice.home / "papers" / "draft.pdf").exists()
-    assert names(twice) == {"final.pdf", "bees.pdf"}
+    assert set(twice.papers()) == {"final.pdf", "bees.pdf"}
     for again in ((), ("sync",)):
         said = "1 file is still skipped" if again else "not read: draft.pdf: It was removed from the library."
         assert said in twice.ingest(*again).err
-        assert names(twice) == {"final.pdf", "bees.pdf"}
+        assert set(twice.papers()) == {"final.pdf", "bees.pdf"}
     ran = twice.ingest("duplicates")
     assert (ran.out, ran.err.splitlines()[-1]) == ("", "No paper is in the library twice.")
     twice.ingest("papers/draft.pdf")
-    assert names(twice) == {"draft.pdf", "final.pdf", "bees.pdf"}
+    assert set(twice.papers()) == {"draft.pdf", "final.pdf", "bees.pdf"}

@@ -1,13 +1,11 @@
 """Two papers whose files have one name: a/paper.pdf and b/paper.pdf are told apart wherever a file is named."""
 
-import json
 import shutil
 
 import pytest
 
 from tests.commands.papers import BEES, KILNS
 from tests.conftest import Commands
-from tests.output_schemas import check_output
 from tests.pdf_factory import make_pdf
 from tests.sources.bib_making import parsed
 
@@ -28,25 +26,15 @@ def both(tmp_path_factory, model_cache):
     return commands
 
 
-def as_json(ran, shape=None):
-    assert ran.code == 0, ran.err
-    value = json.loads(ran.out)
-    if shape:
-        check_output(value, shape)
-    return value
-
-
 def test_lists_name_both(both):
-    listed = as_json(both.ingest("list", "--json"), "list")["papers"]
-    assert [(one["file"], one["path"]) for one in listed] == [
-        (name, str(both.home / "papers" / name)) for name in (A, B)
-    ]
+    listed = [(file, one["path"]) for file, one in both.papers().items()]
+    assert listed == [(name, str(both.home / "papers" / name)) for name in (A, B)]
     assert [line.split("\t")[-1] for line in both.ingest("list").out.splitlines()] == [A, B]
 
 
 @pytest.mark.parametrize(("name", "text"), [(A, "Honeybees"), (B, "porcelain")])
 def test_show_takes_either_and_asks_which_where_the_name_is_of_both(both, name, text):
-    shown = as_json(both.ingest("show", name, "--page", "1", "--json"), "show --page")
+    shown = both.json("ingest.py", "show", name, "--page", "1", shape="show --page")
     assert shown["file"] == name
     assert shown["path"] == str(both.home / "papers" / name)
     assert text in shown["text"]
@@ -60,7 +48,7 @@ def test_show_takes_either_and_asks_which_where_the_name_is_of_both(both, name, 
 @pytest.mark.parametrize(("question", "file", "must"), [(SPEED, A, "fog"), (GLAZE, B, "1280")])
 def test_answers_cite_sources_and_passages_by_distinct_names(both, question, file, must):
     """Each quote is of the paper that it is said to be of."""
-    ran = as_json(both.query("ask", question, "--json", "--no-history"), "ask")
+    ran = both.json("query.py", "ask", question, "--no-history", shape="ask")
     texts = {A: " ".join(" ".join(BEES).split()), B: " ".join(" ".join(KILNS).split())}
     assert any(one["file"] == file and must in one["quote"] for one in ran["citations"])
     for one in ran["citations"]:
@@ -75,6 +63,6 @@ def test_open_takes_the_page_of_the_right_file(both, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(both.home / "vectorstore", home / "vectorstore")
     commands = Commands(home)
-    ran = as_json(commands.query("ask", GLAZE, "--json"), "ask")
+    ran = commands.json("query.py", "ask", GLAZE, shape="ask")
     assert commands.query("open", "1", DISPLAY="", WAYLAND_DISPLAY="").out.split(", p.")[0].endswith(f"papers/{B}")
     assert ran["citations"][0]["file"] == B

@@ -3,10 +3,7 @@
 import csv
 import io
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -15,10 +12,9 @@ from ragscience.review import matrix_files
 from ragscience.review.columns import Column
 from ragscience.review.matrix import Matrix, MatrixCell, MatrixRow
 from ragscience.review.values import Value, with_number
-from tests.conftest import ROOT
+from tests.conftest import started
 from tests.ollama_server import OllamaServer, chat_model
 from tests.output_schemas import check_output
-from tests.warm_processes import WarmProcess
 
 QUESTIONS = """
 bees: How many bees were tracked?
@@ -84,13 +80,7 @@ def test_a_killed_run_goes_on_without_asking_a_finished_cell_again(own, question
     questions.write_text("".join(names))
     folder = own.home / "vectorstore" / "cells"
     kept = lambda: sum(len(json.loads(file.read_text())["content"]) for file in folder.glob("*.json"))  # noqa: E731
-    process = WarmProcess(
-        [sys.executable, str(ROOT / "query.py"), "table", str(questions), "--json"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "RAG_HOME": str(own.home)},
-    )
-    with process:
+    with started(own.home, "query.py", "table", questions, "--json") as process:
         until = time.monotonic() + 60
         while kept() < 3 and process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)

@@ -1,22 +1,19 @@
 """Passages become rows, a few at a time: what was read is not read again, and a run can be cut anywhere."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 
 import pytest
 
 from ragscience.graph.graph_model import load_graph
 from ragscience.library.store import Home, Library
-from tests.conftest import NOBODY, ROOT, Commands
+from tests.conftest import NOBODY, Commands, started
 from tests.graph.test_llm_extraction import MODEL, reply
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
-from tests.warm_processes import WarmProcess
 
 
 @pytest.fixture
@@ -92,15 +89,6 @@ def test_an_llm_reads_through_the_command(filled, server):
     assert "METHOD:lstm" in {key.replace("long short term memory", "lstm") for key, _ in entities(filled.home)}
 
 
-def started(home, *args, **env):
-    return WarmProcess(
-        [sys.executable, str(ROOT / "ingest.py"), "graph", *args],
-        stderr=subprocess.PIPE,
-        env={**os.environ, "RAG_HOME": str(home), **env},
-        text=True,
-    )
-
-
 def kept(home):
     with Library.open(Home(home)) as library:
         return len(library.graph.rows())
@@ -112,8 +100,7 @@ def test_a_run_that_is_cut_has_kept_each_reply_and_the_next_one_goes_on(filled, 
     """The third reply never comes: the process is ended while it waits for it."""
     hold = server.fault("/api/chat", after=2, until=threading.Event(), times=None)
     env = {"RAG_OLLAMA_URL": server.url, "RAG_LLM": MODEL}
-    process = started(filled.home, "--llm", **env)
-    with process:
+    with started(filled.home, "ingest.py", "graph", "--llm", env=env) as process:
         while len(server.of("/api/chat")) < 3:
             assert process.poll() is None, process.stderr.read()
             try:
@@ -140,7 +127,7 @@ def test_a_local_run_killed_at_any_time_ends_as_an_undisturbed_one(ingested, tmp
         shutil.copytree(ingested, tmp_path / name)
     calm, killed = Commands(tmp_path / "calm"), Commands(tmp_path / "killed")
     for patience in (0.3, 0.4, 0.5):
-        with started(killed.home) as process:
+        with started(killed.home, "ingest.py", "graph") as process:
             try:
                 process.wait(timeout=patience)
             except subprocess.TimeoutExpired:

@@ -27,7 +27,7 @@ NAMES = ["pdf/bees.pdf", "pdf/kilns.pdf", "pdf/more/tides.pdf"]
 
 
 def files_of(commands):
-    return {paper["file"] for paper in json.loads(commands.ingest("list", "--json").out)["papers"]}
+    return set(commands.papers())
 
 
 def pdf(tmp_path, pages):
@@ -211,7 +211,7 @@ def test_all_goes_on_while_the_bucket_is_out_of_reach(s3, read, monkeypatch, tmp
     assert SECRET not in traced
     assert "removed bees.pdf" in read.ingest("remove", "bees.pdf", "--yes").err
     assert files_of(read) == THREE - {"bees.pdf"}
-    assert "botocore" not in read.imported_by_query("ask", GLAZE)
+    assert "botocore" not in read.imported_by("query.py", "ask", GLAZE)
 
 
 @pytest.mark.kill

@@ -1,15 +1,11 @@
 """Small papers of words drawn from a seed, one that is broken, and runs of `ingest.py add` over them."""
 
-import os
 import random
-import subprocess
-import sys
 
 from ragscience.library.store import Home, Library
-from tests.conftest import ROOT
+from tests.conftest import started
 from tests.contents_hash import contents_hash
 from tests.pdf_factory import make_pdf
-from tests.warm_processes import WarmProcess
 
 
 def draw_papers(folder, count, pages=1):
@@ -25,13 +21,8 @@ def draw_papers(folder, count, pages=1):
 def start(home, papers, *options):
     """`ingest.py add` in a session of its own, as a terminal starts it: Ctrl-C goes to all its processes."""
     home.mkdir(exist_ok=True)
-    return WarmProcess(
-        [sys.executable, str(ROOT / "ingest.py"), "add", str(papers), *options],
-        env={**os.environ, "RAG_HOME": str(home), "RAG_OFFLINE": "1", "RAG_EMBEDDER": "embedded"},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    env = {"RAG_OFFLINE": "1", "RAG_EMBEDDER": "embedded"}
+    return started(home, "ingest.py", "add", papers, *options, env=env, start_new_session=True)
 
 
 def read_all(home, papers, *options):
