@@ -125,12 +125,12 @@ class Zotero:
             folder.mkdir(parents=True, exist_ok=True)
         return number, folder / name
 
-    def annotate(self, attachment: int, page: int, text: str, comment: str = "", *, external: bool = False) -> int:
+    def annotate(self, attachment: int, page: int, text: str, comment: str = "") -> int:
         """Add a highlight on a page, from 1; its number."""
         number = self.item("annotation")
         position = json.dumps({"pageIndex": page - 1, "rects": [[72, 500, 300, 512]]})
-        row = [number, attachment, text, comment, str(page), f"{page:05}|000100|00100", position, external]
-        self.db.execute("INSERT INTO itemAnnotations VALUES (?, ?, 1, '', ?, ?, '#ffd400', ?, ?, ?, ?)", row)
+        row = [number, attachment, text, comment, str(page), f"{page:05}|000100|00100", position]
+        self.db.execute("INSERT INTO itemAnnotations VALUES (?, ?, 1, '', ?, ?, '#ffd400', ?, ?, ?, 0)", row)
         return number
 
     def note(self, parent: int, html: str) -> int:

@@ -17,6 +17,13 @@ TIDES = [
 ]
 
 
+SAID = {
+    "harmonic radar": (("Harmonic radar", "USES", "Transponder X2"), ("Transponder X2", "PART_OF", "Bee tag")),
+    "Kelvin-7": (("Kelvin-7", "USES", "Brass wheel"), ("Kelvin-7", "EVALUATED_ON", "Dover tides")),
+}
+"""What the papers are said to relate, by words of the passage."""
+
+
 def fill(folder):
     """The three papers as PDFs in `folder`."""
     make_pdf(folder / "bees.pdf", BEES, title="Navigation of honeybees in fog")

@@ -5,10 +5,9 @@ The papers are those of the production notes' example, with their file names.
 
 import pytest
 
-from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
-from ragscience.library.store import Home, Library
 from tests.conftest import NOBODY, Commands
 from tests.graph.drawn import TESLA_QUESTION
+from tests.graph.making import fill_graph
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
 
@@ -31,40 +30,15 @@ ENV = {"RAG_EMBEDDER": "embedded", "RAG_OLLAMA_URL": NOBODY}
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory, model_cache):
+def filled(tmp_path_factory, model_cache):
     commands = Commands(tmp_path_factory.mktemp("home"))
-    (commands.home / "papers").mkdir()
     for name, pages in PAPERS.items():
         make_pdf(commands.home / "papers" / name, pages)
     ran = commands.ingest(**ENV, RAG_CACHE_FOLDER=str(model_cache))
     assert ran.code == 0, ran.err
+    assert "no knowledge graph" in commands.query("graph", "Tesla", **ENV).err
+    fill_graph(commands.home, SAID, "CONCEPT")
     return commands
-
-
-@pytest.fixture(scope="module")
-def without_graph(bare):
-    """What a home without a graph says, asked before there is one."""
-    return {
-        "show": bare.query("graph", "Tesla", **ENV),
-        "search": bare.query("search", TESLA_QUESTION, "--graph", "--json", **ENV),
-        "deep": bare.query("search", TESLA_QUESTION, "--profile", "deep", "--json", **ENV),
-    }
-
-
-@pytest.fixture(scope="module")
-def filled(bare, without_graph):
-    assert without_graph
-    with Library.open_for_writing(Home(bare.home)) as library:
-        chunks = [chunk for paper in library.papers() for chunk in library.paper_chunks(paper.paper_id)]
-        found = []
-        for words, triples in SAID.items():
-            (chunk,) = [chunk for chunk in chunks if words in chunk.text]
-            names = dict.fromkeys(name for one, _, other in triples for name in (one, other))
-            mentions = tuple(EntityMention(name, "CONCEPT", 1, 0.9) for name in names)
-            said = tuple(Triple(one, "CONCEPT", kind, other, "CONCEPT", 0.8) for one, kind, other in triples)
-            found.append((chunk.chunk_id, encoded(Extracted(chunk.chunk_id, mentions, said))))
-        library.graph.put("import", "1", found)
-    return bare
 
 
 def asked(commands, *arguments, **more):

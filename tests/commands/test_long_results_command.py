@@ -13,20 +13,6 @@ PAGED = "the pager has it"
 
 
 @pytest.fixture
-def home(library):
-    return library
-
-
-def watched(home, script, *args, typed=None, **env):
-    """The exit code and all that a command writes in a terminal of 4 rows; of `typed`, a text and the keys after it."""
-    with CommandTerminal(home, script, *args, columns=60, rows=4, **{"PAGER": "cat", **env}) as terminal:
-        if typed:
-            terminal.wait_for(typed[0])
-            terminal.type(typed[1])
-        return terminal.end(), terminal.said
-
-
-@pytest.fixture
 def pager(tmp_path):
     def made(commands):
         script = tmp_path / "a pager"
@@ -37,20 +23,16 @@ def pager(tmp_path):
     return made
 
 
-def test_what_is_longer_than_the_screen_goes_through_the_pager(home, pager):
-    code, seen = watched(home, "ingest.py", "show", "bees.pdf", PAGER=pager("cat"))
-    assert code == 0
-    assert seen.index(PAGED) < seen.index("Navigation of honeybees in fog")
+def test_what_is_longer_than_the_screen_goes_through_the_pager(library, pager):
+    words = ("ingest.py", "show", "bees.pdf")
+    with CommandTerminal(library, *words, columns=60, rows=4, PAGER=pager("cat")) as terminal:
+        assert terminal.end() == 0
+    assert terminal.said.index(PAGED) < terminal.said.index("Navigation of honeybees in fog")
 
 
 def processes_in(home):
     kept = {"PYTHONPATH": str(ROOT), "RAG_CACHE_FOLDER": os.environ["RAG_CACHE_FOLDER"]}
     return Processes(home, PAGER="less", **kept)
-
-
-@pytest.fixture
-def processes(home):
-    return processes_in(home)
 
 
 def test_nothing_is_drawn_over_the_pager_and_ctrl_c_leaves_it(tmp_path):
@@ -77,18 +59,18 @@ def test_nothing_is_drawn_over_the_pager_and_ctrl_c_leaves_it(tmp_path):
         "python {}/query.py ask --from questions.txt | (cat; sleep 1)",
     ],
 )
-def test_the_status_line_leaves_no_trace_beside_a_pipe(processes, home, line):
-    (home / "questions.txt").write_text("How fast do bees fly in fog?\n" * 3)
+def test_the_status_line_leaves_no_trace_beside_a_pipe(library, line):
+    (library / "questions.txt").write_text("How fast do bees fly in fog?\n" * 3)
     with Terminal(80, 24) as terminal:
-        processes.run(line.format(ROOT), terminal)
+        processes_in(library).run(line.format(ROOT), terminal)
         assert b"starting" in terminal.written
         result = terminal.written.partition(b"3.7 metres")[2]
         assert b"searching" not in result, "it may come between what the pipe's reader writes"
         assert [row for row in terminal.emulator.shown if "…" in row] == []
 
 
-def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
-    Commands(home).query("ask", "How fast do bees fly in fog? " + "And in clear air? " * 12)
+def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(library, pager):
+    Commands(library).query("ask", "How fast do bees fly in fog? " + "And in clear air? " * 12)
     for kind, script, *args in (
         (ProcessCommands, "ingest.py", "list"),
         (ProcessCommands, "query.py", "history", "list"),
@@ -97,7 +79,7 @@ def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
         (Commands, "query.py", "profiles"),
         (Commands, "ingest.py", "doctor", "--fast"),
     ):
-        ran = kind(home).run(script, *args, COLUMNS="40", PAGER=pager("cat"), FORCE_COLOR="1")
+        ran = kind(library).run(script, *args, COLUMNS="40", PAGER=pager("cat"), FORCE_COLOR="1")
         lines = ran.out.splitlines()
         assert lines, args
         assert len({line.count("\t") for line in lines}) == 1, args
@@ -105,5 +87,5 @@ def test_in_a_pipe_there_is_one_whole_record_a_line_and_no_pager(home, pager):
         assert "\x1b" not in ran.out, args
         assert PAGED not in ran.out, args
         assert [line for line in lines if line != line.rstrip(" ")] == [], args
-    listed = Commands(home).ingest("list", "--sort", "title").out
+    listed = Commands(library).ingest("list", "--sort", "title").out
     assert listed.splitlines()[0].endswith("Firing porcelain in a tunnel kiln\tkilns.pdf")

@@ -173,10 +173,6 @@ def flip(path, bit):
     overwrite(path, bit // 8, bytes([byte ^ 1 << bit % 8]))
 
 
-def zero(path, start, size):
-    overwrite(path, start, bytes(size))
-
-
 def overwrite(path, start, data):
     stat = path.stat()
     with path.open("r+b") as file:
@@ -264,7 +260,8 @@ def lost_parts(home):
     for end in range(PAGE, len(whole_file) + 1, PAGE):
         for size in (PAGE, PAGE // 2, PAGE // 8):
             if whole_file[end - size : end].strip(b"\0"):
-                yield database, partial(zero, start=end - size, size=size), f"{size} bytes of {database} before {end}"
+                zeros = partial(overwrite, start=end - size, data=bytes(size))
+                yield database, zeros, f"{size} bytes of {database} before {end}"
 
 
 def kinds_of(damages, whole, tmp_path, cache=None):

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
+from ragscience.library.store import Home, Library
 from tests.library.making import add, paper_of, unit_rows
 
 NAMES = (
@@ -69,3 +70,14 @@ def fill(library, numbers=range(PAPERS)):
 
 def put(library, *found, extractor="local"):
     library.graph.put(extractor, "1", [(each.chunk_id, encoded(each)) for each in found])
+
+
+def fill_graph(home, said, kind="METHOD"):
+    """A graph of the home's papers as an extractor would have kept it: triples by words of the passages that say so."""
+    with Library.open_for_writing(Home(home)) as library:
+        found = []
+        for chunk in (one for paper in library.papers() for one in library.paper_chunks(paper.paper_id)):
+            triples = [triple for words, all_ in said.items() if words in chunk.text for triple in all_]
+            names = dict.fromkeys(name for one, _, other in triples for name in (one, other))
+            found.append(say(chunk.chunk_id, *((name, kind) for name in names), triples=triples))
+        put(library, *found, extractor="import")

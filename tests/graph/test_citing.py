@@ -69,27 +69,19 @@ def test_the_citations_among_the_shared_papers(shared_library):
     assert cited == wanted, "the index of words finds the same papers"
 
 
-def a_list_of(*entries):
-    return "References\n" + "\n".join(f"[{number}] {entry}" for number, entry in enumerate(entries, 1))
-
-
 def test_related_says_who_is_cited_and_who_cites(commands):
     papers = commands.home / "papers"
     said = "This work is about the storage of many things on many machines, and about what it costs.\n" * 6
-    make_pdf(
-        papers / "old.pdf",
-        [f"Logs Are All That a Store Needs\n\nMary Shelley\n\nAbstract\n{said}\n1 Introduction\n{said}"],
-        title="Logs Are All That a Store Needs",
+    entries = (
+        "References\n[1] M. Shelley. Logs are all that a store needs. In Proceedings of Stores, 1999.\n"
+        "[2] B. Stoker. Trees at night. Journal of Trees, 1897. doi:10.1000/trees.7"
     )
-    entries = a_list_of(
-        "M. Shelley. Logs are all that a store needs. In Proceedings of Stores, 1999.",
-        "B. Stoker. Trees at night. Journal of Trees, 1897. doi:10.1000/trees.7",
-    )
-    make_pdf(
-        papers / "new.pdf",
-        [f"A Store With Trees\n\nBram Stoker\n\nAbstract\n{said}\n1 Introduction\n{said}\n\n{entries}"],
-        title="A Store With Trees",
-    )
+    for name, title, author, end in (
+        ("old.pdf", "Logs Are All That a Store Needs", "Mary Shelley", ""),
+        ("new.pdf", "A Store With Trees", "Bram Stoker", f"\n\n{entries}"),
+    ):
+        text = f"{title}\n\n{author}\n\nAbstract\n{said}\n1 Introduction\n{said}{end}"
+        make_pdf(papers / name, [text], title=title)
     commands.ingest()
     found = json.loads(commands.query("related", "new.pdf", "--json").out)
     assert [one["file"] for one in found["cites"]] == ["old.pdf"]

@@ -41,21 +41,9 @@ def library(tmp_path_factory):
     ]
     with Library.open_for_writing(Home(tmp_path_factory.mktemp("drawn"))) as library:
         library.set_identity(EmbedderIdentity("embedded", "test", "0" * 64, 3), "whole")
-        library.add_paper(
-            NewPaper(
-                path="/nets.pdf",
-                md5="0" * 32,
-                size_bytes=1,
-                modified_ns=1,
-                document=Document(
-                    TEXT,
-                    (Page(1, 0, BREAK), Page(2, BREAK, len(TEXT))),
-                    metadata=Metadata(title="Nets", authors=("A. One", "B. Two", "C. Three"), year=2020),
-                ),
-                chunks=chunks,
-                vectors=np.eye(3, dtype=np.float32),
-            )
-        )
+        metadata = Metadata(title="Nets", authors=("A. One", "B. Two", "C. Three"), year=2020)
+        document = Document(TEXT, (Page(1, 0, BREAK), Page(2, BREAK, len(TEXT))), metadata=metadata)
+        library.add_paper(NewPaper("/nets.pdf", "0" * 32, 1, 1, document, chunks, np.eye(3, dtype=np.float32)))
         yield library
 
 

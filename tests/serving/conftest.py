@@ -10,19 +10,13 @@ import uvicorn
 
 from ragscience import Engine
 from ragscience.core.settings import load_settings
-from ragscience.graph.graph_records import EntityMention, Extracted, Triple, encoded
-from ragscience.library.store import Home, Library
 from ragscience.serving.access import ServerOptions
 from ragscience.serving.request_guard import bound_connections
 from ragscience.serving.server_app import make_app
+from tests.commands.papers import SAID
 from tests.conftest import copied
+from tests.graph.making import fill_graph
 from tests.serving.raw_requests import state_of_library
-
-SAID = {
-    "harmonic radar": (("Harmonic radar", "USES", "Transponder X2"), ("Transponder X2", "PART_OF", "Bee tag")),
-    "Kelvin-7": (("Kelvin-7", "USES", "Brass wheel"), ("Kelvin-7", "EVALUATED_ON", "Dover tides")),
-}
-"""What the papers are said to relate, by words of the passage."""
 
 
 @contextlib.contextmanager
@@ -77,24 +71,10 @@ def client(address):
         yield opened
 
 
-def fill_graph(home):
-    """A small graph of the home's papers: what an extractor would have kept."""
-    with Library.open_for_writing(Home(home)) as library:
-        for chunk in (one for paper in library.papers() for one in library.paper_chunks(paper.paper_id)):
-            triples = [triple for words, all_ in SAID.items() if words in chunk.text for triple in all_]
-            names = {name for source, _, target in triples for name in (source, target)}
-            found = Extracted(
-                chunk.chunk_id,
-                tuple(EntityMention(name, "METHOD", 1, 0.9) for name in sorted(names)),
-                tuple(Triple(one, "METHOD", kind, other, "METHOD", 0.8) for one, kind, other in triples),
-            )
-            library.graph.put("import", "1", [(chunk.chunk_id, encoded(found))])
-
-
 @pytest.fixture(scope="module")
 def graph_home(three_papers, tmp_path_factory):
     home = copied(three_papers, tmp_path_factory.mktemp("graph"))
-    fill_graph(home)
+    fill_graph(home, SAID)
     return home
 
 

@@ -46,6 +46,8 @@ def _unharmed(client, home):
     yield
     after = files_of(home)
     assert {name: after.get(name) for name in before} == before
+    for new in after.keys() - before.keys():
+        (home / new).unlink()
     assert not list((home / "vectorstore" / "parts").rglob("*"))
     assert sorted(home.parent.iterdir()) == outside
     assert client.get("/healthz").status_code == 200
@@ -97,7 +99,6 @@ def test_names_of_uploads(client, home, name):
     (new,) = set(files_of(home)) - set(before)
     assert re.fullmatch(r"papers/[^/\\\x00-\x1f\x7f\u202e<>:\"]{1,130}\.pdf", new)
     assert not new.removeprefix("papers/").startswith((".", "-"))
-    (home / new).unlink()
 
 
 def test_a_name_that_is_taken_overwrites_nothing(client, home):
@@ -105,19 +106,14 @@ def test_a_name_that_is_taken_overwrites_nothing(client, home):
     finished(client, sent(client, "bees.pdf", b"%PDF-1.7 evil").json())
     (new,) = set(files_of(home)) - set(before)
     assert new == "papers/bees (2).pdf"
-    (home / new).unlink()
 
 
 def test_a_link_of_that_name_is_not_written_through(client, home, tmp_path):
     target, link = tmp_path / "target", home / "papers" / "link.pdf"
     target.write_text("mine")
     link.symlink_to(target)
-    before = files_of(home)
     finished(client, sent(client, "link.pdf", b"%PDF-1.7 evil").json())
     assert target.read_text() == "mine"
-    for new in set(files_of(home)) - set(before):
-        (home / new).unlink()
-    link.unlink()
 
 
 CONTENTS = {
@@ -139,15 +135,10 @@ def test_what_is_no_pdf(client, home, content):
     assert files_of(home) == before
 
 
-def pdf_bytes(tmp_path, **options):
-    make_pdf(tmp_path / "made.pdf", ["Words of a page"], **options)
-    return (tmp_path / "made.pdf").read_bytes()
-
-
 @pytest.mark.parametrize("kind", ["polyglot", "encrypted", "cut", "noise", "objects"])
 def test_pdfs_that_cannot_be_read_end_as_failures(client, home, tmp_path, kind):
-    before = files_of(home)
-    made = pdf_bytes(tmp_path, **({"user_password": "secret"} if kind == "encrypted" else {}))
+    password = "secret" if kind == "encrypted" else ""
+    made = make_pdf(tmp_path / "made.pdf", ["Words of a page"], user_password=password).read_bytes()
     content = {
         "polyglot": b"<html><script>alert(1)</script>%PDF-1.7</html>",
         "encrypted": made,
@@ -159,8 +150,6 @@ def test_pdfs_that_cannot_be_read_end_as_failures(client, home, tmp_path, kind):
     assert job["state"] == "failed"
     assert all(job["failures"][0][field] for field in ("detail", "reason", "fix"))
     assert (job["failures"][0]["reason"] == "encrypted") == (kind == "encrypted")
-    for new in set(files_of(home)) - set(before):
-        (home / new).unlink()
 
 
 DISPOSITION = b'Content-Disposition: form-data; name="files"; filename="a.pdf"\r\n\r\n%PDF-1.7'
@@ -211,7 +200,6 @@ def test_a_full_disk_is_one_problem_and_leaves_nothing(client, home, monkeypatch
 
 
 def test_two_uploads_at_once_are_both_read(client, home, tmp_path):
-    before = files_of(home)
     for name in ("moss", "lichen"):
         make_pdf(tmp_path / f"{name}.pdf", [f"Growth of {name}\n\nThe {name} grows on granite and on slate."])
     with ThreadPoolExecutor(2) as threads:
@@ -219,8 +207,6 @@ def test_two_uploads_at_once_are_both_read(client, home, tmp_path):
         replies = list(threads.map(lambda each: sent(client, f"{each[0]}.pdf", each[1]), made))
     jobs = [finished(client, reply.json()) for reply in replies]
     assert [(job["state"], job["files"]) for job in jobs] == [("done", ["moss.pdf"]), ("done", ["lichen.pdf"])]
-    for new in set(files_of(home)) - set(before):
-        (home / new).unlink()
 
 
 def test_a_file_in_whose_place_a_link_was_put_is_not_served(client, home):
@@ -236,7 +222,6 @@ def test_a_file_in_whose_place_a_link_was_put_is_not_served(client, home):
 
 
 def test_a_file_is_sent_as_a_pdf_and_as_nothing_else(client, home, tmp_path):
-    before = files_of(home)
     make_pdf(tmp_path / "x.pdf", ["<script>alert(1)</script> of markup\n\nIts words are <b>words</b>, no more."])
     name = "a 'quoted' name; x=1.pdf"
     file = finished(client, sent(client, name, (tmp_path / "x.pdf").read_bytes()).json())["files"][0]
@@ -248,8 +233,6 @@ def test_a_file_is_sent_as_a_pdf_and_as_nothing_else(client, home, tmp_path):
     page = client.get(f"/api/v1/papers/{paper['md5']}/pages/1")
     assert page.headers["content-type"] == "application/json"
     assert "<script>alert(1)</script>" in page.json()["text"]
-    for new in set(files_of(home)) - set(before):
-        (home / new).unlink()
 
 
 def test_an_unexpected_error_says_nothing_of_itself(home, monkeypatch, capsys):

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
+from tests.serving.test_paper_routes import finished
 
 CONTAINERFILE = (ROOT / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
 ENTER = """
@@ -105,9 +106,7 @@ def used(client):
     """Open the page, upload the sample paper, ask about it."""
     assert "<title>RAG Science</title>" in client.get("/").text
     with (ROOT / "papers" / "sample" / "ragscience.pdf").open("rb") as file:
-        job = client.post("/api/v1/uploads", files={"files": ("ragscience.pdf", file)}).json()
-    while job["state"] in ("waiting", "running"):
-        job = client.get(f"/api/v1/jobs/{job['job_id']}").json()
+        job = finished(client, client.post("/api/v1/uploads", files={"files": ("ragscience.pdf", file)}).json())
     assert job["state"] == "done", job
     answer = client.post("/api/v1/ask", json={"question": "How long is a chunk?"}).json()
     assert "(ragscience.pdf, p." in answer["answer"]

@@ -9,8 +9,10 @@ import httpx
 import pytest
 
 from ragscience.engine.graph_runs import LibraryGraph
+from tests.commands.papers import SAID
+from tests.graph.making import fill_graph
 from tests.pdf_factory import make_pdf
-from tests.serving.conftest import fill_graph, serving
+from tests.serving.conftest import serving
 from tests.serving.test_paper_routes import finished, paper_of
 
 
@@ -59,7 +61,7 @@ def test_a_client_that_has_the_map_gets_it_again_once_the_library_has_changed(ow
     tag = client.get(path).headers["etag"]
     again = client.get(path, headers={"If-None-Match": tag})
     assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
-    fill_graph(home)
+    fill_graph(home, SAID)
     with_graph = client.get(path, headers={"If-None-Match": tag})
     assert (with_graph.status_code, "Transponder X2" in with_graph.text) == (200, True)
     bees = paper_of(client, "bees.pdf")

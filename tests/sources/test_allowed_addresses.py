@@ -64,18 +64,12 @@ def test_this_machine_is_allowed_by_its_loopback_addresses_alone():
     assert why_refused("::ffff:127.0.0.1", allow_loopback=True)
 
 
-def test_other_ports_are_for_this_machine_alone():
+@pytest.mark.parametrize(("port", "more", "said"), [(8080, {}, ""), (80, {"is_encrypted": False}, ", not encrypted")])
+def test_other_ports_and_what_is_not_encrypted_are_for_this_machine_alone(port, more, said):
     both = [PUBLIC, "127.0.0.1"]
-    assert allowed_addresses("a.test", 8080, lambda *_: both, allow_loopback=True) == ["127.0.0.1"]
-    with pytest.raises(SourceError, match="port 8080"):
-        allowed_addresses("a.test", 8080, lambda *_: [PUBLIC], allow_loopback=True)
-
-
-def test_what_is_not_encrypted_is_for_this_machine_alone():
-    both = [PUBLIC, "127.0.0.1"]
-    assert allowed_addresses("a.test", 80, lambda *_: both, allow_loopback=True, is_encrypted=False) == ["127.0.0.1"]
-    with pytest.raises(SourceError, match="port 80, not encrypted"):
-        allowed_addresses("a.test", 80, lambda *_: [PUBLIC], allow_loopback=True, is_encrypted=False)
+    assert allowed_addresses("a.test", port, lambda *_: both, allow_loopback=True, **more) == ["127.0.0.1"]
+    with pytest.raises(SourceError, match=f"port {port}{said}"):
+        allowed_addresses("a.test", port, lambda *_: [PUBLIC], allow_loopback=True, **more)
 
 
 @pytest.mark.parametrize(

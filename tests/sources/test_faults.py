@@ -26,15 +26,14 @@ class Good:
     name: str
     script: object
     slept: tuple = ()
-    rules: dict = field(default_factory=dict)
 
 
-def retry_after(value, **more):
-    return Reply(b"", 429, {"Retry-After": value, **more})
+def retry_after(value):
+    return Reply(b"", 429, {"Retry-After": value})
 
 
-def cut(pdf, after=2000, **more):
-    return Reply(pdf, cut_after=after, **more)
+def cut(pdf):
+    return Reply(pdf, cut_after=2000)
 
 
 def padded(pdf):
@@ -64,7 +63,7 @@ def test_ends_with_the_good_file(case, server, pdf, tmp_path):
     clock, parts, papers = Clock(), tmp_path / "parts", tmp_path / "papers"
     papers.mkdir()
     url = server.on("/paper.pdf", *case.script(pdf))
-    with fetcher(clock, **case.rules) as network:
+    with fetcher(clock) as network:
         got = network.pdf(url, parts, on_progress=lambda done, total: None)
         expected = padded(pdf) if case.name.startswith("junk") else pdf
         assert got.path.read_bytes() == expected

@@ -15,7 +15,7 @@ import pytest
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Filters
 from ragscience.core.settings import load_settings
-from ragscience.engine import Engine
+from ragscience.engine import Engine, Warned
 from ragscience.engine.requests import SearchRequest
 from ragscience.sources.zotero import read_zotero
 from ragscience.sources.zotero_folder import data_folder
@@ -77,12 +77,8 @@ def test_two_hundred_items_of_all_kinds_are_as_zotero_has_them(tmp_path):
     zotero = Zotero(tmp_path)
     kinds = ["journalArticle", "conferencePaper", "book", "bookSection", "thesis", "report", "preprint", "webpage",
              "presentation", "manuscript", "document", "magazineArticle"]  # fmt: skip
-    kind_of = {
-        "journalArticle": "article",
-        "conferencePaper": "inproceedings",
-        "thesis": "phdthesis",
-        "report": "techreport",
-    }
+    kind_of = {"journalArticle": "article", "conferencePaper": "inproceedings", "thesis": "phdthesis"}
+    kind_of["report"] = "techreport"
     venue_of = {"journalArticle": "publicationTitle", "conferencePaper": "proceedingsTitle", "bookSection": "bookTitle",
                 "thesis": "university", "report": "institution", "preprint": "repository"}  # fmt: skip
     group = zotero.group(77, "Lab")
@@ -184,19 +180,10 @@ def test_an_unchanged_library_opens_no_pdf_and_no_model(two_papers, tmp_path):
     )
     home = tmp_path / "home"
     home.mkdir()
-    ran = [
-        subprocess.run(
-            [sys.executable, "-c", script, str(home), str(two_papers.folder)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
-        for _ in range(2)
-    ]
-    assert int(ran[0][0]) > 0
-    assert ran[0][1] == "True"
-    assert ran[1] == ["0", "False"]
+    command = [sys.executable, "-c", script, str(home), str(two_papers.folder)]
+    first, second = (subprocess.check_output(command, cwd=ROOT, text=True).split() for _ in range(2))
+    assert (int(first[0]) > 0, first[1]) == (True, "True")
+    assert second == ["0", "False"]
 
 
 def test_what_changes_in_zotero_changes_that_paper_alone(two_papers, tmp_path):
@@ -315,16 +302,8 @@ def test_killed_at_random_moments_nothing_of_zotero_changes_and_nothing_is_lost(
     zotero.save()
     before, home, chance = contents(zotero.folder), tmp_path / "home", random.Random(5)
     home.mkdir()
-    command = [
-        sys.executable,
-        str(ROOT / "ingest.py"),
-        "zotero",
-        "--home",
-        str(home),
-        "--data",
-        str(zotero.folder),
-        "-q",
-    ]
+    words = ["zotero", "--home", str(home), "--data", str(zotero.folder), "-q"]
+    command = [sys.executable, str(ROOT / "ingest.py"), *words]
     for _ in range(4):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
             try:
@@ -334,9 +313,8 @@ def test_killed_at_random_moments_nothing_of_zotero_changes_and_nothing_is_lost(
         assert contents(zotero.folder) == before
     subprocess.run(command, check=True)
     with opened(home) as engine:
-        assert sorted(paper.metadata.title for paper in engine.papers.list()) == [
-            f"Report {number}" for number in range(6)
-        ]
+        titles = sorted(paper.metadata.title for paper in engine.papers.list())
+    assert titles == [f"Report {number}" for number in range(6)]
 
 
 def test_what_is_not_there_and_what_is_strange_is_said_in_a_line(two_papers, tmp_path):
@@ -356,20 +334,16 @@ def test_what_is_not_there_and_what_is_strange_is_said_in_a_line(two_papers, tmp
     two_papers.save()
     warnings = []
     with opened(tmp_path / "home") as engine:
-        result = engine.ingest.zotero(
-            two_papers.folder,
-            on_event=lambda event: (
-                warnings.append(getattr(event, "text", "")) if "Warned" in str(type(event)) else None
-            ),
-        )
+        result = engine.ingest.zotero(two_papers.folder, on_event=warnings.append)
         papers = {paper.file: paper.metadata for paper in engine.papers.list()}
     assert not result.failures
     assert {"alone.pdf", "linked.pdf", "evil.pdf", "bread.pdf"} <= papers.keys()
     assert papers["evil.pdf"].citation_key == ""
     assert len(papers["evil.pdf"].tags) == 10_000
-    assert sum("9999" in text for text in warnings) == 1
-    assert sum("annotations cannot be read" in text for text in warnings) == 1
-    assert sum("1 file of Zotero's is not on this machine: lost.pdf." in text for text in warnings) == 1
+    warned = [event.text for event in warnings if isinstance(event, Warned)]
+    assert sum("9999" in text for text in warned) == 1
+    assert sum("annotations cannot be read" in text for text in warned) == 1
+    assert sum("1 file of Zotero's is not on this machine: lost.pdf." in text for text in warned) == 1
 
 
 @pytest.mark.parametrize("harm", ["cut", "empty", "text", "absent"])

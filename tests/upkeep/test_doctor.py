@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from ragscience.library.store import Home, Library, NewPaper
+from ragscience.library.store import Home, Library
 from ragscience.models.model_servers import Ollama
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.machine_checks import Given, network, worst
 from tests.conftest import NOBODY
-from tests.library.making import CHUNKER, EMBEDDER, paper_of, unit_rows
+from tests.library.making import CHUNKER, EMBEDDER, new_paper, paper_of, unit_rows
 from tests.sources.fault_server import FaultServer, Reply
 
 NOW = datetime.now(UTC) + timedelta(hours=1)  # after whatever a run of the tests writes
@@ -36,23 +36,13 @@ def home(tmp_path):
     return home
 
 
-def put(library, path, *, warning="", modified_ns=None):
-    """Write a file and add it as a paper of two pages, the second of which may have a warning."""
+def put(library, path):
+    """Write a file and add it as a paper of two pages."""
     path.write_bytes(b"%PDF-1.7 " + path.name.encode())
     made = paper_of(str(path), [f"All that is known of {path.stem}.", "More."], VECTORS)
-    first, second = made.document.pages
-    pages = (first, replace(second, warning=warning))
-    return library.add_paper(
-        NewPaper(
-            path=str(path),
-            md5=hashlib.md5(path.read_bytes()).hexdigest(),
-            size_bytes=path.stat().st_size,
-            modified_ns=modified_ns or path.stat().st_mtime_ns,
-            document=replace(made.document, pages=pages, warnings=("1 of 2 pages without text",) if warning else ()),
-            chunks=made.chunks,
-            vectors=VECTORS,
-        )
-    )
+    made = replace(made, md5=hashlib.md5(path.read_bytes()).hexdigest())
+    stat = path.stat()
+    return library.add_paper(replace(new_paper(made), size_bytes=stat.st_size, modified_ns=stat.st_mtime_ns))
 
 
 def sql(home, *statements):
