@@ -1,23 +1,19 @@
 """The arguments and options that several commands share; groups of them are dataclasses (see `groups.App`)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import typer
 
 from ragscience.cli.running import default_home
 from ragscience.core.errors import UsageError
 from ragscience.core.paper_records import PASSAGE_KINDS
+from ragscience.core.records import Filters
 from ragscience.engine.printable import conversation_names, paper_names
-
-if TYPE_CHECKING:
-    from ragscience.core.records import Filters
 
 LIBRARY, SEARCH, TALK, OUTPUT, RUN = "Which part of the library", "How to search", "Conversation", "Output", "Run"
 """Headings of options in the help."""

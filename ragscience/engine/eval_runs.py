@@ -1,7 +1,5 @@
 """Runs that measure and keep nothing: questions with known answers, and the doctor."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import EmbedderIdentity, Filters
@@ -17,22 +14,20 @@ from ragscience.core.settings import Settings, changed_settings
 from ragscience.engine.access_tokens import AccessTokens
 from ragscience.engine.asking import ask
 from ragscience.engine.events import Event, ModelAsked, Noted, OnEvent, Progressed, Searched, TokensCounted, unheard
+from ragscience.engine.model_pool import ModelPool
 from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import LONGEST_QUESTION, AskRequest, described
 from ragscience.engine.shared_parts import EMBEDDED, SharedParts, open_store, paper_files
 from ragscience.evaluation.answer_metrics import measure
 from ragscience.evaluation.eval_report import Evaluation, Outcome, cost_of
 from ragscience.evaluation.question_file import BadLine, KnownQuestion, as_listed, read_known_questions
+from ragscience.library.store import Home
 from ragscience.search.profiles import PROFILE_NAMES
 from ragscience.upkeep import machine_checks
 from ragscience.upkeep.doctor import examine
 from ragscience.upkeep.machine_checks import DoctorFinding as DoctorFinding
 from ragscience.upkeep.machine_checks import Given, guarded
 from ragscience.upkeep.machine_checks import worst as worst
-
-if TYPE_CHECKING:
-    from ragscience.engine.model_pool import ModelPool
-    from ragscience.library.store import Home
 
 WAYS = ("ask", "agent", "corrective", "graph")
 """As the settings say, or with the option of that name."""

@@ -19,9 +19,7 @@ from ragscience.graph.citing import Citations
 from ragscience.graph.extraction import Report, extract_by_llm, extract_locally
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
-from ragscience.graph.graph_records import ENTITY_TYPES
-from ragscience.graph.graph_records import Entity as Entity
-from ragscience.graph.graph_records import Relation as Relation
+from ragscience.graph.graph_records import ENTITY_TYPES, Entity, Relation
 from ragscience.graph.graph_search import keys_named
 from ragscience.graph.map_html import ServedMap as ServedMap
 from ragscience.graph.map_html import check_target, file_link, map_page, served_page
@@ -86,27 +84,21 @@ class LibraryGraph:
 
         Raises ModelProblem where there is no language model to read with, or it gave nothing at all.
         """
-        settings = self._shared.settings
+        settings, progress = self._shared.settings, lambda done, total: on_event(PassagesRead(done, total))
         types = tuple(dict.fromkeys((*(settings.graph_entity_types or ENTITY_TYPES), *request.types)))
         with self._shared.writing() as library:
             if request.again:
                 library.graph.clear("llm" if request.by_llm else "local")
             if request.by_llm:
-                report = self._read_by_llm(library, types, request, on_event)
+                choice = self._shared.models.llm_choice(settings, "llm")
+                assert choice.model is not None  # noqa: S101 - for the type: one that is asked for by name is there
+                on_event(ModelChosen(choice.warning or f"answers: {choice.model.name} ({choice.why})"))
+                report = extract_by_llm(library, choice.model, types, settings, progress, full=request.full)
             else:
-                report = extract_locally(library, types, lambda done, total: on_event(PassagesRead(done, total)))
+                report = extract_locally(library, types, progress)
             graph = load_graph(library)
         stated = sum(one.relation != CO_OCCURS for one in graph.relations())
         return GraphBuild(report, len(graph), graph.relation_count, stated)
-
-    def _read_by_llm(self, library: Store, types: Sequence[str], request: GraphRequest, on_event: OnEvent) -> Report:
-        settings = self._shared.settings
-        choice = self._shared.models.llm_choice(settings, "llm")
-        llm = choice.model
-        assert llm is not None  # noqa: S101 - for the type: one that is asked for by name is there, or an error
-        on_event(ModelChosen(choice.warning or f"answers: {llm.name} ({choice.why})"))
-        progress = lambda done, total: on_event(PassagesRead(done, total))  # noqa: E731
-        return extract_by_llm(library, llm, types, settings, progress, full=request.full)
 
     # In and out
 

@@ -20,9 +20,8 @@ from ragscience.engine.reread_runs import ASKED, Part, RereadRun, put_aside_if_d
 from ragscience.engine.shared_parts import SharedParts, open_store, refuse_papers_in
 from ragscience.library import seen_files
 from ragscience.library.ingestion import make_plan
-from ragscience.library.seen_files import Folder, FolderState, Work, note_removed
+from ragscience.library.seen_files import Folder, FolderState, Work
 from ragscience.library.similarity import Duplicate, near_duplicates, without_older
-from ragscience.library.store import Store
 from ragscience.search.paper_lookup import find_papers
 from ragscience.sources.bib_reading import read_bib
 from ragscience.sources.zotero import narrowed, read_zotero
@@ -36,12 +35,12 @@ class Ingest:
         self._shared = shared
 
     @contextmanager
-    def _writing(self, on_event: OnEvent, cancel: Flag | None = None, workers: int | str = 0) -> Iterator[IngestRun]:
+    def _writing(self, on_event: OnEvent, cancel: Flag | None = None, workers: int | str = 0) -> Iterator[RereadRun]:
         """A run with the library open for writing. Raises LibraryBusy where another process or thread writes it."""
         with self._shared.writing() as library:
             for text in library.damage():  # the log's, which a writer empties
                 on_event(events.Warned(text))
-            yield IngestRun(library, self._shared, on_event, cancel=cancel, workers=workers)
+            yield RereadRun(library, self._shared, on_event, cancel=cancel, workers=workers)
 
     def add(
         self,
@@ -76,17 +75,17 @@ class Ingest:
 
         Raises NothingFound for a name that fits no paper.
         """
-        with self._shared.writing() as library:
-            found = find_papers(library, papers)
-            _take_out(library, [(paper, "the file itself remains") for paper in found], on_event)
+        with self._writing(on_event) as run:
+            found = find_papers(run.library, papers)
+            run.leave_out([(paper, "the file itself remains") for paper in found])
             return tuple(found)
 
     def keep_newest(self, *, on_event: OnEvent = unheard) -> tuple[Duplicate, ...]:
         """Take the older paper of each duplicate out, as `remove`; for each that went, the pair with a newer one."""
-        with self._shared.writing() as library:
-            pairs = without_older(near_duplicates(library.fingerprints()))
-            papers = {paper.file: paper for paper in library.papers()}
-            _take_out(library, [(papers[pair.older], pair.why) for pair in pairs], on_event)
+        with self._writing(on_event) as run:
+            pairs = without_older(near_duplicates(run.library.fingerprints()))
+            papers = {paper.file: paper for paper in run.library.papers()}
+            run.leave_out([(papers[pair.older], pair.why) for pair in pairs])
             return tuple(pairs)
 
     def rebuild(
@@ -107,8 +106,7 @@ class Ingest:
         lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, on_event) if whole else None
         if lost is not None:
             self._shared.close("library")
-        with self._shared.writing() as library:
-            run = RereadRun(library, self._shared, on_event, cancel=cancel, workers=workers)
+        with self._writing(on_event, cancel, workers) as run:
             return run.rebuild(only, papers) if lost is None else run.read_lost(lost)
 
     def fetch(
@@ -134,14 +132,13 @@ class Ingest:
         NothingFound for papers without one, SourceError where arXiv cannot be reached: the same call goes on.
         """
         client = client_of(self._shared, on_event)
-        with self._shared.writing() as library:
-            asked = () if papers else library.noted(ASKED)
-            meant = find_papers(library, papers) if papers else library.papers()
+        with self._writing(on_event, cancel) as run:
+            asked = () if papers else run.library.noted(ASKED)
+            meant = find_papers(run.library, papers) if papers else run.library.papers()
             known = [paper for paper in meant if paper.metadata.arxiv_id and has_pages(paper.file)]
             wanted = [paper for paper in known if paper.md5 not in asked]
             if papers and not wanted:
                 raise NothingFound("That is no PDF with an arXiv id.", "`python ingest.py show PAPER` says its id.")
-            run = RereadRun(library, self._shared, on_event, cancel=cancel)
             return run.take_formulas(html_formulas(client, self._shared.settings, wanted, on_event, cancel))
 
     def zotero(
@@ -166,8 +163,8 @@ class Ingest:
             known = (one.metadata for one in found.attachments)
             names = sorted({name for one in known for name in (*one.collections, *one.tags)})
             raise NothingFound("No paper in Zotero has that collection or tag.", f"There are {some_of(names, 10)}.")
-        with self._shared.writing() as library:
-            return RereadRun(library, self._shared, on_event, cancel=cancel).follow_zotero(found, wanted)
+        with self._writing(on_event, cancel) as run:
+            return run.follow_zotero(found, wanted)
 
     def bib(
         self, path: Path, files: Path | None = None, *, on_event: OnEvent = unheard, cancel: Flag | None = None
@@ -179,24 +176,12 @@ class Ingest:
         """
         refuse_papers_in(self._shared.settings)
         found = read_bib(path)
-        with self._shared.writing() as library:
-            return RereadRun(library, self._shared, on_event, cancel=cancel).join_bib(found, files)
+        with self._writing(on_event, cancel) as run:
+            return run.join_bib(found, files)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent = unheard, cancel: Flag | None = None) -> None:
         """Follow a folder, papers/ without one, until `cancel` is set. Raises UsageError if it does not exist."""
         WatchRun(self._shared, on_event, cancel or Flag()).watch(folder)
-
-
-def _take_out(library: Store, going: Sequence[tuple[Paper, str]], on_event: OnEvent) -> None:
-    """Remove papers, each for a reason; their files are left out from now on."""
-    if not going:
-        return
-    # Before, so that a run that is killed in between leaves nothing that the next ingest would undo.
-    note_removed(library, [paper for paper, _ in going])
-    library.remove_papers([paper.paper_id for paper, _ in going])
-    library.refresh_indexes()
-    for paper, why in going:
-        on_event(events.PaperRemoved(paper, why))
 
 
 # A watch

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Event as Flag
@@ -17,7 +16,7 @@ from ragscience.engine.shared_parts import SharedParts, paper_files, require_som
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan
 from ragscience.library.paper_task import PaperJob, TaskOptions
 from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
-from ragscience.library.seen_files import SkippedFiles
+from ragscience.library.seen_files import SkippedFiles, note_removed
 from ragscience.library.similarity import near_duplicates
 from ragscience.library.store import Store, known_files, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH
@@ -99,14 +98,22 @@ class IngestRun:
                 papers = counted(len(gone), "paper whose file is gone stays", "papers whose files are gone stay")
                 self._warn(f"{papers} until {unread[0]} can be read: it may be the same file under another name.")
                 return
-        self.take_out(gone, "its file is gone")
+        self.take_out([(paper, "its file is gone") for paper in gone])
 
-    def take_out(self, papers: Sequence[Paper], why: str) -> None:
-        """Remove papers, for a reason."""
-        if papers:
-            self.library.remove_papers([paper.paper_id for paper in papers])
+    def leave_out(self, going: Sequence[tuple[Paper, str]]) -> None:
+        """Remove papers, each for a reason; their files are left out from now on."""
+        # Noted before, so that a run that is killed in between leaves nothing that the next ingest would undo.
+        note_removed(self.library, [paper for paper, _ in going])
+        self.take_out(going)
+        if going:
+            self.library.refresh_indexes()
+
+    def take_out(self, going: Sequence[tuple[Paper, str]]) -> None:
+        """Remove papers, each for a reason."""
+        if going:
+            self.library.remove_papers([paper.paper_id for paper, _ in going])
             self._has_removed = True
-        for paper in papers:
+        for paper, why in going:
             self._on_event(PaperRemoved(paper, why))
 
     def _changes(self) -> tuple[IngestPlan, list[Paper]]:
@@ -222,14 +229,10 @@ class IngestRun:
         self._skips.note_copies(plan.copies)
         for failure in plan.failures:
             self._on_event(PaperFailed(failure.path, failure.problem))
-        known, about = len(plan.unchanged) + len(plan.copies) + len(plan.moved), self.library.about
-        result = IngestResult(failures=plan.failures, still_skipped=self._skips.again, known=known)
-        result = replace(result, papers=about.papers, passages=about.chunks)
-        if pipeline is None:
-            return result
-        ids = {paper.paper_id for paper in (*pipeline.added, *pipeline.updated)}
+        added, updated, failed = (pipeline.added, pipeline.updated, pipeline.failures) if pipeline else ([], [], [])
+        ids = {paper.paper_id for paper in (*added, *updated)}
         # By their short names of now, which papers that came after them may have made longer.
-        names = {one.file for one in self.library.papers() if one.paper_id in ids}
+        names = {one.file for one in self.library.papers() if one.paper_id in ids} if ids else set()
         pairs = near_duplicates(self.library.fingerprints(), names) if names else []
         one_each = list({pair.older: pair for pair in reversed(pairs)}.values())[::-1]  # the first of each paper
         for pair in one_each[:_MOST_DUPLICATES]:
@@ -238,8 +241,16 @@ class IngestRun:
         if len(one_each) > _MOST_DUPLICATES:
             more = counted(len(one_each) - _MOST_DUPLICATES, "more paper")
             self._on_event(Noted(f"{more} may be there twice: `python ingest.py duplicates` lists them."))
-        result = replace(result, added=tuple(pipeline.added), updated=tuple(pipeline.updated), duplicates=tuple(pairs))
-        return replace(result, failures=(*plan.failures, *pipeline.failures))
+        return IngestResult(
+            tuple(added),
+            tuple(updated),
+            failures=(*plan.failures, *failed),
+            still_skipped=self._skips.again,
+            known=len(plan.unchanged) + len(plan.copies) + len(plan.moved),
+            duplicates=tuple(pairs),
+            papers=self.library.about.papers,
+            passages=self.library.about.chunks,
+        )
 
     @cached_property
     def _ocr_language(self) -> str:

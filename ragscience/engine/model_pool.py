@@ -1,29 +1,25 @@
 """The models of an engine: each made from the settings once, however many questions and threads use it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+from ragscience.ask.extractive import Matcher
+from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import ModelProblem
+from ragscience.core.records import EmbedderIdentity, Profile
 from ragscience.core.settings import ENV_PREFIX, Settings, changed_settings, server_key
 from ragscience.engine.requests import NO_LLM, SearchRequest
+from ragscience.library.store import Store
 from ragscience.models import model_choice
+from ragscience.models.llm_reranker import LLMReranker
+from ragscience.models.minilm import MiniLM
 from ragscience.models.model_choice import ModelChoice, ModelRow, ModelSources, row
 from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
+from ragscience.models.served_llm import ServedLLM
 from ragscience.search.reranking import token_matches
-
-if TYPE_CHECKING:
-    from ragscience.ask.extractive import Matcher
-    from ragscience.ask.unit_scores import Reader
-    from ragscience.core.records import EmbedderIdentity, Profile
-    from ragscience.library.store import Store
-    from ragscience.models.llm_reranker import LLMReranker
-    from ragscience.models.minilm import MiniLM
-    from ragscience.models.served_llm import ServedLLM
 
 T = TypeVar("T")
 Warn = Callable[[str], None]

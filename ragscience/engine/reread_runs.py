@@ -182,7 +182,7 @@ class RereadRun(IngestRun):
             if paper.metadata.link in found.trashed
             or (paper.metadata.link and paper.paper_id not in moved and ingestion.LOCAL.is_gone(Path(paper.path)))
         ]
-        self.take_out(gone, "it is no longer in Zotero")
+        self.take_out([(paper, "it is no longer in Zotero") for paper in gone])
         said = {path: FileSource("", one.metadata, one.marks) for path, one in there.items()}
         return self._read_described(said, plan)
 

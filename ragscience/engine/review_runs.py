@@ -1,30 +1,24 @@
 """`engine.review`: what a writer holds against the papers of a library."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.agent.llm_questions import Judgement, LLMQuestion, one_line
 from ragscience.core.errors import Cancelled
 from ragscience.core.serialization import select
 from ragscience.engine.events import OnEvent, Progressed, unheard
 from ragscience.engine.shared_parts import SharedParts
-from ragscience.review.quotes import QuoteFinder
+from ragscience.library.store import Store
+from ragscience.models.model_protocols import ChatModel
+from ragscience.review.draft_check import Opinion
+from ragscience.review.drafts import Draft
+from ragscience.review.quotes import QuoteFinder, QuotePlace
 from ragscience.review.reports import DraftReport
 from ragscience.search.paper_lookup import find_papers
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-    from ragscience.models.model_protocols import ChatModel
-    from ragscience.review.draft_check import Opinion
-    from ragscience.review.drafts import Draft
-    from ragscience.review.quotes import QuotePlace
-
 
 _SECOND_OPINION = LLMQuestion(
     """\

@@ -3,39 +3,25 @@
 Rows are stored a few passages at a time, so that a run can be stopped at any moment and resumed.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import place_label
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk
+from ragscience.core.settings import Settings
 from ragscience.core.tokenizing import joined_lines
-from ragscience.graph.graph_records import (
-    CO_OCCURS,
-    LONGEST_NAME,
-    RELATION_TYPES,
-    EntityMention,
-    Extracted,
-    Triple,
-    canonical,
-    clean,
-    encoded,
-)
+from ragscience.graph import graph_records as records
+from ragscience.graph.graph_records import EntityMention, Extracted, Triple
 from ragscience.graph.local_extraction import VERSION, extract, own_names
+from ragscience.library.store import Store
 from ragscience.models.model_protocols import ChatModel
 from ragscience.models.structured_output import Structured, ask_structured
-
-if TYPE_CHECKING:
-    from ragscience.core.settings import Settings
-    from ragscience.library.store import Store
-
 
 LLM_VERSION = "1"
 """Version of the prompt and of the stored format."""
@@ -75,7 +61,7 @@ def ask_for(
 ) -> Structured[tuple[Extracted, ...]]:
     """What the model finds in each of the passages, which belong together, such as an abstract; two calls at most."""
     text = "\n".join(dict.fromkeys(chunk.text for chunk in passages))[:LONGEST_PASSAGE]
-    rules = _RULES.format(types=", ".join(types), relations=", ".join(RELATION_TYPES))
+    rules = _RULES.format(types=", ".join(types), relations=", ".join(records.RELATION_TYPES))
     request = _REQUEST.format(title=sanitize(title)[:300], text=sanitize(text))
     return ask_structured(
         llm,
@@ -88,13 +74,13 @@ def ask_for(
 
 
 def _schema(types: Sequence[str]) -> Mapping[str, Any]:
-    name = {"type": "string", "maxLength": LONGEST_NAME}
+    name = {"type": "string", "maxLength": records.LONGEST_NAME}
 
     def listed(most: int, **fields: Any) -> Mapping[str, Any]:
         item = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
         return {"type": "array", "items": item, "maxItems": most}
 
-    relation = {"type": "string", "enum": list(RELATION_TYPES)}
+    relation = {"type": "string", "enum": list(records.RELATION_TYPES)}
     lists = {
         "entities": listed(MOST_ENTITIES, name=name, type={"type": "string", "enum": list(types)}),
         "relations": listed(MOST_RELATIONS, source=name, relation=relation, target=name),
@@ -115,7 +101,7 @@ def _read(value: Any) -> _Reply:
 def _texts(item: Any, *fields: str) -> tuple[str, ...]:
     """These fields of an object, the second as a type; empty if they are not text or it is not an object."""
     given = [item.get(name) if isinstance(item, dict) else "" for name in fields]
-    texts = [one[: 2 * LONGEST_NAME] if isinstance(one, str) else "" for one in given]
+    texts = [one[: 2 * records.LONGEST_NAME] if isinstance(one, str) else "" for one in given]
     kind = "_".join(re.split(r"[\s_-]+", texts[1].strip().upper()))
     return (texts[0], _SPELLINGS.get(kind, kind), *texts[2:])
 
@@ -125,7 +111,7 @@ def _kept(chunk: StoredChunk, reply: _Reply, types: Sequence[str]) -> Extracted:
     line = joined_lines(unicodedata.normalize("NFKC", chunk.text))
     named: dict[str, EntityMention] = {}
     for name, kind in reply[0]:
-        key = canonical(name)
+        key = records.canonical(name)
         if kind in types and key and key not in named and len(named) < MOST_ENTITIES:
             surfaces = _surfaces(name, line)
             if surfaces:
@@ -133,8 +119,8 @@ def _kept(chunk: StoredChunk, reply: _Reply, types: Sequence[str]) -> Extracted:
                 named[key] = EntityMention(surface, kind, surfaces.total(), CONFIDENCE)
     triples: dict[tuple[str, str, str], Triple] = {}
     for source, relation, target in reply[1]:
-        one, other = named.get(canonical(source)), named.get(canonical(target))
-        if one and other and one is not other and relation in RELATION_TYPES and len(triples) < MOST_RELATIONS:
+        one, other = named.get(records.canonical(source)), named.get(records.canonical(target))
+        if one and other and one is not other and relation in records.RELATION_TYPES and len(triples) < MOST_RELATIONS:
             triple = Triple(one.name, one.entity_type, relation, other.name, other.entity_type, CONFIDENCE)
             triples[one.name, relation, other.name] = triple
     mentions = sorted(named.values(), key=lambda mention: (mention.entity_type, mention.name))
@@ -146,11 +132,11 @@ def _surfaces(name: str, line: str) -> Counter[str]:
 
     Where a line broke at the name's hyphen, which is lost then, the spelling is the model's.
     """
-    cleaned = clean(name)
+    cleaned = records.clean(name)
     words = [re.escape(word) for word in _BETWEEN.split(cleaned) if word]
-    if not words or len(cleaned) > LONGEST_NAME or not any(c.isalnum() for c in cleaned):
+    if not words or len(cleaned) > records.LONGEST_NAME or not any(c.isalnum() for c in cleaned):
         return Counter()
-    found = Counter(clean(match.group()) for match in _pattern(words, _BETWEEN.pattern).finditer(line))
+    found = Counter(records.clean(match.group()) for match in _pattern(words, _BETWEEN.pattern).finditer(line))
     if not found and "-" in cleaned:
         found = Counter(cleaned for _ in _pattern(words, f"(?:{_BETWEEN.pattern})?").finditer(line))
     return found
@@ -188,10 +174,10 @@ class Report:
 
     def keep(self, library: Store, extractor: str, version: str, found: Sequence[Extracted]) -> None:
         """Store what was found in some passages, and count it."""
-        library.graph.put(extractor, version, [(each.chunk_id, encoded(each)) for each in found])
+        library.graph.put(extractor, version, [(each.chunk_id, records.encoded(each)) for each in found])
         self.passages += len(found)
         self.mentions += sum(len(each.mentions) for each in found)
-        self.relations += sum(triple.relation != CO_OCCURS for each in found for triple in each.triples)
+        self.relations += sum(triple.relation != records.CO_OCCURS for each in found for triple in each.triples)
 
 
 def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgress) -> Report:

@@ -5,36 +5,23 @@ names that survive re-adding a paper (`GraphTable.stable_ids`), and all lines ar
 bytes. Each line has the share of each passage, so that an import loses nothing.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.serialization import to_json
+from ragscience.graph import graph_records as records
 from ragscience.graph.graph_model import gather, relation_of
-from ragscience.graph.graph_records import (
-    LONGEST_NAME,
-    EntityMention,
-    Extracted,
-    Triple,
-    decoded,
-    encoded,
-    folded,
-    matched,
-)
+from ragscience.graph.graph_records import EntityMention, Extracted, Triple
 from ragscience.library.atomic_files import disk_errors, write_atomically
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store
 
 NODES, EDGES = "nodes.jsonl", "edges.jsonl"
 EXTRACTOR, VERSION = "import", "1"
@@ -94,7 +81,7 @@ def _lines(library: Store) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The lines of nodes.jsonl and of edges.jsonl."""
     with library.snapshot():
         rows, names = library.graph.rows(), library.graph.stable_ids()
-    found, evidence = gather((paper, decoded(chunk, text)) for chunk, paper, _, text in rows)
+    found, evidence = gather((paper, records.decoded(chunk, text)) for chunk, paper, _, text in rows)
     nodes, edges = [], []
     for key in sorted(found):
         entity, counts = found[key].entity(key), found[key].counts
@@ -142,7 +129,7 @@ def _xml(text: str) -> str:
 
 
 def _not_empty(name: str) -> str:
-    if not folded(name):
+    if not records.folded(name):
         raise ValueError("a name is empty")
     return name
 
@@ -156,7 +143,7 @@ def _passage(name: object, info: ValidationInfo) -> int:
 
 
 _Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
-_Name = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(_not_empty)]
+_Name = Annotated[str, Field(max_length=records.LONGEST_NAME), AfterValidator(_not_empty)]
 _Type = Annotated[str, Field(pattern=r"^[^\s:]+$", max_length=100)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Passage = Annotated[int, BeforeValidator(_passage)]
@@ -186,8 +173,10 @@ class _Node(_Line):
     @property
     def key(self) -> str:
         """The node_id if it begins with the type and a colon; else one that does."""
-        begins = self.node_id.startswith(f"{self.node_type}:") and folded(self.node_id[len(self.node_type) + 1 :])
-        return self.node_id if begins else f"{self.node_type}:{matched(self.label)}"
+        begins = self.node_id.startswith(f"{self.node_type}:") and records.folded(
+            self.node_id[len(self.node_type) + 1 :]
+        )
+        return self.node_id if begins else f"{self.node_type}:{records.matched(self.label)}"
 
 
 class _Edge(_Line):
@@ -234,7 +223,7 @@ def import_jsonl(library: Store, folder: Path) -> Transferred:
         for chunk, confidence in said.items():
             triples[chunk].append(Triple(*both, confidence, source.key, target.key))
     found = [Extracted(chunk, tuple(mentions[chunk]), tuple(triples[chunk])) for chunk in sorted({*mentions, *triples})]
-    library.graph.put(EXTRACTOR, VERSION, [(each.chunk_id, encoded(each)) for each in found], alone=True)
+    library.graph.put(EXTRACTOR, VERSION, [(each.chunk_id, records.encoded(each)) for each in found], alone=True)
     return Transferred(len(nodes), len(edges), len(found))
 
 

@@ -8,13 +8,10 @@ A question's entities are found by the graph search notes' order: exact names, t
 on word borders and normalised as everywhere in the graph (`graph_records.matched`), so that "LSTMs" names the LSTM.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +22,8 @@ from ragscience.core.tokenizing import STOP_WORDS
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, LONGEST_NAME, GraphPath, Relation, folded, matched
 from ragscience.graph.traversal import Walk, damping, passage_scores, steps_of, strength, walk
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Embedder
-
+from ragscience.library.store import Store
+from ragscience.models.model_protocols import Embedder
 
 HOPS = 2
 """Steps from a question's entities: the graph guide's depth."""

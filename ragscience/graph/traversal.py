@@ -1,22 +1,17 @@
 """Graph traversal: breadth first from a question's entities, from one entity to another, and their evidence."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragscience.core.records import PathStep
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Entity, GraphPath, Relation
 from ragscience.graph.paper_map import passage_quotes
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store
 
 LEAVING = 0.5
 """Share of its strength that an entity passes on with a step."""

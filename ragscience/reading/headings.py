@@ -5,25 +5,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ragscience.reading.heading_text import (
-    LETTER,
-    REFERENCES,
-    Numbered,
-    Style,
-    has_wide_gap,
-    in_sequence,
-    is_core_section,
-    is_known_heading,
-    is_label,
-    is_raised,
-    is_sentence,
-    number_match,
-    sign_after,
-    style_of,
-    without_articles,
-    without_lists,
-    without_number,
-)
+from ragscience.reading import heading_text as wording
+from ragscience.reading.heading_text import LETTER, REFERENCES, Numbered, Style
 from ragscience.reading.text_rows import Measures, Placed
 
 _NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -56,7 +39,7 @@ class _Headings:
 
     def __init__(self, placed: Sequence[Placed], measures: Measures) -> None:
         self.placed, self.measures = placed, measures
-        self.styles = [style_of(one.row) for one in placed]
+        self.styles = [wording.style_of(one.row) for one in placed]
 
     def mark(self) -> None:
         """Mark the headings."""
@@ -64,7 +47,7 @@ class _Headings:
         running = self._running_heads()
         candidates = [index for index in range(len(placed)) if index not in running and self._may_be(index)]
         numbers = {index: number for index in candidates if (number := self._number_of(index))}
-        known = {index for index in candidates if is_known_heading(placed[index].row.text)}
+        known = {index for index in candidates if wording.is_known_heading(placed[index].row.text)}
         if len(numbers) >= 6:
             # "Results:" in a box of a paper with numbered sections is not a section.
             known = {index for index in known if not placed[index].row.text.endswith(":")}
@@ -133,7 +116,7 @@ class _Headings:
         """Whether a heading without a number is a sentence; questions are, in a paper whose sections have numbers."""
         text = " ".join(self.placed[at].row.text for at in (index, *self._lines_after(index)))
         is_question = text.endswith("?") and numbered >= 6 and self.styles[index][1] < self.measures.size + 0.9
-        return is_question or is_sentence(text)
+        return is_question or wording.is_sentence(text)
 
     def _lines_after(self, index: int) -> list[int]:
         """The further lines of the type of a row, close below it."""
@@ -159,7 +142,7 @@ class _Headings:
             style = self.styles[index][:3]
             if inside and style not in usual:
                 continue
-            inside = bool(REFERENCES.fullmatch(without_number(self.placed[index].row.text).strip(" .:")))
+            inside = bool(REFERENCES.fullmatch(wording.without_number(self.placed[index].row.text).strip(" .:")))
             kept.append(index)
             usual.add(style)
         return kept
@@ -175,10 +158,15 @@ class _Headings:
         row, text = one.row, one.row.text
         if one.kind or row.turn or not 2 < len(text) <= _LONGEST or len(LETTER.findall(text)) < 3:
             return False
-        smallest = _SMALLEST_KNOWN if is_known_heading(text) else _SMALLEST
-        if not _NAME.search(text) or _MATHS.search(text) or style[1] < smallest * self.measures.size or is_label(text):
+        smallest = _SMALLEST_KNOWN if wording.is_known_heading(text) else _SMALLEST
+        if (
+            not _NAME.search(text)
+            or _MATHS.search(text)
+            or style[1] < smallest * self.measures.size
+            or wording.is_label(text)
+        ):
             return False
-        if has_wide_gap(row) or len(self._lines_after(index)) >= _MOST_LINES:
+        if wording.has_wide_gap(row) or len(self._lines_after(index)) >= _MOST_LINES:
             return False
         if text[-1] in ",;" or "=" in text or not (text[0].isupper() or text[0].isdigit() or text[0] in _OPENING):
             return False
@@ -190,11 +178,11 @@ class _Headings:
 
     def _number_of(self, index: int) -> str:
         row = self.placed[index].row
-        match = number_match(row.text)
+        match = wording.number_match(row.text)
         if (
             not match
             or not self._is_distinct(index)
-            or is_raised(row)
+            or wording.is_raised(row)
             or self.styles[index][1] < 0.9 * self.measures.size
         ):
             return ""
@@ -211,10 +199,12 @@ class _Headings:
         """The rows whose numbers are those of sections."""
         texts = [one.row.text for one in self.placed]
         references = next((at for at, text in enumerate(texts) if REFERENCES.fullmatch(text.strip(" .:"))), len(texts))
-        found = [Numbered(at, number, sign_after(texts[at]), self.styles[at]) for at, number in numbered.items()]
-        core = [self.styles[index] for index in known if is_core_section(texts[index])]
-        found = without_lists(without_articles(found, references), core)
-        return in_sequence(found, [self.styles[index] for index in known])
+        found = [
+            Numbered(at, number, wording.sign_after(texts[at]), self.styles[at]) for at, number in numbered.items()
+        ]
+        core = [self.styles[index] for index in known if wording.is_core_section(texts[index])]
+        found = wording.without_lists(wording.without_articles(found, references), core)
+        return wording.in_sequence(found, [self.styles[index] for index in known])
 
     def _styles_of_short_lines(self, candidates: Sequence[int], numbered: int) -> set[Style]:
         """The styles of which this document has hardly anything but short lines above running text.
@@ -294,7 +284,7 @@ class _Headings:
         for index, level in numbered.items():
             by_style.setdefault(self.styles[index], Counter())[level] += 1
         levels = {style: counts.most_common(1)[0][0] for style, counts in by_style.items()}
-        core = [index for index in known if is_core_section(self.placed[index].row.text)]
+        core = [index for index in known if wording.is_core_section(self.placed[index].row.text)]
         if len(numbered) < 3 <= len(core):
             # A box may have a heading that is larger than those of the sections around it.
             size = max(self.styles[index][1] for index in core)
@@ -320,6 +310,6 @@ class _Headings:
         for group, index in enumerate(chosen, 1):
             first = self.placed[index]
             first.group = -group
-            for other in () if is_known_heading(first.row.text) else self._lines_after(index):
+            for other in () if wording.is_known_heading(first.row.text) else self._lines_after(index):
                 one = self.placed[other]
                 one.kind, one.level, one.group = "heading", first.level, first.group

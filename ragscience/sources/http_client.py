@@ -20,15 +20,8 @@ import httpx
 
 from ragscience.core import __version__
 from ragscience.core.errors import SourceError, shown_address
-from ragscience.sources.allowed_addresses import (
-    NetworkRules,
-    Resolver,
-    allowed_addresses,
-    checked_url,
-    host_of,
-    port_of,
-    system_resolver,
-)
+from ragscience.sources import allowed_addresses as allowed
+from ragscience.sources.allowed_addresses import NetworkRules
 
 BACKOFF_S = (5.0, 10.0, 15.0)
 """Before the second, third and fourth try; there is no fifth."""
@@ -132,7 +125,7 @@ class HttpClient:
         *,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
-        resolve: Resolver = system_resolver,
+        resolve: allowed.Resolver = allowed.system_resolver,
         tls: ssl.SSLContext | None = None,
         on_wait: Callable[[str, float], None] = lambda *_: None,
     ) -> None:
@@ -187,9 +180,9 @@ class HttpClient:
 
         Connection errors inside the `with`, while the body is read, are raised in the same way.
         """
-        target = checked_url(url, self.rules)
+        target = allowed.checked_url(url, self.rules)
         for hops in count(1):
-            host, now = host_of(target), self._monotonic()
+            host, now = allowed.host_of(target), self._monotonic()
             due = max(now, self._last.get(host, -inf) + self.rules.pause_s)
             if due > now:
                 self._sleep(due - now)
@@ -208,9 +201,9 @@ class HttpClient:
     @contextmanager
     def _one(self, url: httpx.URL, headers: Mapping[str, str], deadline: Deadline) -> Iterator[Response]:
         """The response to one request, whatever its status. Raises httpx's errors, and SourceError."""
-        host, is_encrypted = host_of(url), url.scheme == "https"
+        host, is_encrypted = allowed.host_of(url), url.scheme == "https"
         rules = {"allow_loopback": self.rules.allow_loopback, "is_encrypted": is_encrypted}
-        addresses = allowed_addresses(host, port_of(url), self._resolve, **rules)[:_MOST_ADDRESSES]
+        addresses = allowed.allowed_addresses(host, allowed.port_of(url), self._resolve, **rules)[:_MOST_ADDRESSES]
         if is_encrypted and self._tls is None:
             self._tls = httpx.create_ssl_context()
         with ExitStack() as kept:
@@ -252,7 +245,7 @@ class HttpClient:
         if problem:
             raise SourceError(f"{answer.where} {problem}.", BY_HAND, reason="redirect")
         try:
-            return checked_url(location, self.rules, answer.url)
+            return allowed.checked_url(location, self.rules, answer.url)
         except SourceError as error:
             error.message = f"{answer.where} redirects: {error.message}"
             raise

@@ -1,7 +1,5 @@
 """Finds problems of a library and their fixes: a list of checks, each a small function. Writes and repairs nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
@@ -9,21 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import FileProblem, SourceError
+from ragscience.core.records import Paper
 from ragscience.core.tokenizing import counted, some_of
+from ragscience.library.bucket import BucketFiles
 from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.paper_rows import path_within
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.library.seen_files import NOT_FAILED, SkippedFiles, removed
+from ragscience.library.store import Home, Store
 from ragscience.upkeep import machine_checks
 from ragscience.upkeep.machine_checks import DoctorFinding, Given, few, guarded, quoted, worst
-
-if TYPE_CHECKING:
-    from ragscience.core.records import Paper
-    from ragscience.library.bucket import BucketFiles
-    from ragscience.library.store import Home, Store
 
 
 def database(home: Home, given: Given, open_library: Callable[[], Store], is_here: bool) -> Iterator[DoctorFinding]:

@@ -1,7 +1,5 @@
 """What a check of `doctor` finds; and the checks of the machine, its models and servers, and what killed runs left."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sqlite3
@@ -10,19 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.system import limit_memory
 from ragscience.core.tokenizing import counted
 from ragscience.library.ingestion import LOCAL, LocalFiles
+from ragscience.library.store import Home
 from ragscience.models.model_choice import ModelRow
 from ragscience.models.model_servers import Ollama, OpenAIServer
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Home
-
 
 Severity = Literal["ok", "info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
