@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 MOST_FAILURES_SHOWN = 20
+ENTITIES = ("entity", "entities")
 TOGETHER = opt.flag("--together", "Also show entities that only appear in the same sentence.")
 
 
@@ -86,7 +87,7 @@ def _summary(built: GraphBuild, request: GraphRequest) -> str:
 
 
 def _size(entities: int, relations: int) -> str:
-    return f"{counted(entities, 'entity', 'entities')} and {counted(relations, 'relation')}"
+    return f"{counted(entities, *ENTITIES)} and {counted(relations, 'relation')}"
 
 
 def show_graph(
@@ -123,7 +124,7 @@ def show_graph(
             put(out, flat(f"{called}: named {counted(named.mentions, 'time')}, {places}"), style="bold")
         for each in found.relations:
             put(out, path_words(each.step), "  " * each.depth)
-        reached = f"{counted(found.reached, 'entity', 'entities')} within {counted(found.hops, 'step')}"
+        reached = f"{counted(found.reached, *ENTITIES)} within {counted(found.hops, 'step')}"
         line = f"{reached}; {len(found.relations)} of {counted(found.walked, 'relation')} shown."
         if not found.walked:
             line = "No paper states a relation for it."
@@ -200,10 +201,7 @@ def draw_map(
     """
     with opened(**run.flags()) as engine:
         papers, entities, left_out = engine.graph.write_map(output, force=force)
-    shown, screen = (
-        f"{counted(papers, 'paper')}, {counted(entities, 'entity', 'entities')}",
-        IngestScreen(quiet=run.quiet),
-    )
+    screen, shown = IngestScreen(quiet=run.quiet), f"{counted(papers, 'paper')}, {counted(entities, *ENTITIES)}"
     screen.tell(f"Written to {output}: {shown}. Open it in a browser. {left_out}".rstrip())
     if not entities:
         screen.tell("No entities yet: `python ingest.py graph` finds them in the papers.")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -33,6 +34,9 @@ def option(names: str, help_text: str, default: Any = None, panel: str | None = 
 def flag(names: str, help_text: str, panel: str | None = None, **more: Any) -> Any:
     """An option without a value, False unless it is given."""
     return option(names, help_text, False, panel, **more)
+
+
+_part, _how = partial(option, panel=LIBRARY), partial(option, panel=SEARCH)
 
 
 def argument(name: str, help_text: str, default: Any = ..., **more: Any) -> Any:
@@ -83,12 +87,11 @@ Cites = Literal["file", "pandoc", "latex"]
 HIGHLIGHT = option("--highlight OUT.pdf", "Write the cited pages to this PDF, with the quotes marked.", panel=OUTPUT)
 OUTPUT_FILE = option("-o --output FILE", "Write to this file instead of stdout.", panel=OUTPUT)
 LIMIT = option("-n N", "How many lines to show.", panel=OUTPUT, min=1)
-PAGES = option("--pages PAGES", "Only these pages: 3 or 3-9.", panel=LIBRARY)
+PAGES = _part("--pages PAGES", "Only these pages: 3 or 3-9.")
 BY_AGENT = flag("--agent", "Answer in several steps, shown as they happen: sub-questions, drafts, a check.", SEARCH)
-CORRECTIVE = option(
+CORRECTIVE = _how(
     "--corrective/--no-corrective",
     "Judge the passages found, and search again in other words if they are doubtful. On in profile even.",
-    panel=SEARCH,
 )
 PLAIN = flag("--plain", "Always search once and answer from the passages: no summaries, lists or counts.", SEARCH)
 YES = flag("--yes -y", "Do not ask for confirmation.", RUN)
@@ -125,33 +128,25 @@ class LoggedRun(Run):
 class Narrow:
     """How many passages, and from which part of the library."""
 
-    k: int | None = option("-k N", "How many passages to use.", panel=LIBRARY, min=1, max=1000)
-    paper: list[str] | None = option(
-        "--paper PAPER",
-        "Only papers with this name (a part of it or a pattern); repeatable.",
-        panel=LIBRARY,
-        autocompletion=papers,
+    k: int | None = _part("-k N", "How many passages to use.", min=1, max=1000)
+    paper: list[str] | None = _part(
+        "--paper PAPER", "Only papers with this name (a part of it or a pattern); repeatable.", autocompletion=papers
     )
-    section: list[str] | None = option(
-        "--section TEXT", "Only sections with this text in their heading; repeatable.", panel=LIBRARY
-    )
-    kind: list[str] | None = option(
+    section: list[str] | None = _part("--section TEXT", "Only sections with this text in their heading; repeatable.")
+    kind: list[str] | None = _part(
         "--kind KIND",
         "Only passages of this kind: text, abstract, table, caption, equation, footnote, reference, figure, note or "
         "all; repeatable. References, the words in figures and your notes are searched only with these or all.",
-        panel=LIBRARY,
         autocompletion=_offering(lambda _: PASSAGE_KINDS),
     )
-    year: str | None = option("--year YEAR", "Only papers from this year (2017) or range (2015-2020).", panel=LIBRARY)
-    author: list[str] | None = option(
-        "--author NAME", "Only papers by this author (part of the name); repeatable.", panel=LIBRARY
+    year: str | None = _part("--year YEAR", "Only papers from this year (2017) or range (2015-2020).")
+    author: list[str] | None = _part("--author NAME", "Only papers by this author (part of the name); repeatable.")
+    collection: list[str] | None = _part(
+        "--collection NAME", "Only papers of this collection of Zotero or folder of papers/; repeatable."
     )
-    collection: list[str] | None = option(
-        "--collection NAME", "Only papers of this collection of Zotero or folder of papers/; repeatable.", panel=LIBRARY
-    )
-    tag: list[str] | None = option("--tag TAG", "Only papers with this tag; repeatable.", panel=LIBRARY)
-    item_type: list[str] | None = option(
-        "--item-type TYPE", "Only papers of this type in Zotero, as journalArticle; repeatable.", panel=LIBRARY
+    tag: list[str] | None = _part("--tag TAG", "Only papers with this tag; repeatable.")
+    item_type: list[str] | None = _part(
+        "--item-type TYPE", "Only papers of this type in Zotero, as journalArticle; repeatable."
     )
 
     def filters(self, pages: str | None = None) -> Filters:
@@ -181,16 +176,14 @@ def _page_range(text: str | None) -> tuple[int, int] | None:
 class Ranking:
     """How passages are ranked."""
 
-    profile: str | None = option(
+    profile: str | None = _how(
         "--profile NAME",
         "How to search: default, rrf, even, deep, balanced or guide. The command `profiles` explains them.",
-        panel=SEARCH,
         autocompletion=_offering(_allowed("profile")),
     )
-    reranker: str | None = option(
+    reranker: str | None = _how(
         "--reranker WHO",
         "Reranker: auto, cross-encoder, late-interaction, llm (the chat model) or off.",
-        panel=SEARCH,
         autocompletion=_offering(_allowed("rerank")),
     )
 
@@ -203,8 +196,8 @@ class Ranking:
 class How(Ranking):
     """How a question is searched for."""
 
-    graph: bool | None = option(
-        "--graph/--no-graph", "Also search the knowledge graph, once it is built. On in profile deep.", panel=SEARCH
+    graph: bool | None = _how(
+        "--graph/--no-graph", "Also search the knowledge graph, once it is built. On in profile deep."
     )
     graph_filter: bool = flag("--graph-filter", "Only papers that mention entities near the question.", LIBRARY)
 

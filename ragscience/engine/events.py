@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ragscience.core.errors import FileProblem, RagScienceError, shown_address
+from ragscience.core.records import Paper, Step
+
 if TYPE_CHECKING:
-    from ragscience.core.errors import FileProblem, RagScienceError
-    from ragscience.core.records import Paper, Step
     from ragscience.library.ingestion import Failure
     from ragscience.library.seen_files import SkippedFile as SkippedFile
     from ragscience.library.similarity import Duplicate as Duplicate
@@ -215,8 +216,6 @@ class FetchedPaper:
     @property
     def title(self) -> str:
         """Its id or URL, and its title, for a message."""
-        from ragscience.core.errors import shown_address
-
         title = self.candidate.metadata.title
         short = title if len(title) <= 60 else f"{title[:59]}…"
         name = str(self.candidate.arxiv or shown_address(self.candidate.url))

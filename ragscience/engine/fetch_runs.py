@@ -104,8 +104,7 @@ class FetchRun:
             file = self.known.urls.get(wanted.url, "")
         if file:
             self.known_arguments += 1
-            self.on_event(events.Noted(f"{shown(wanted.said)} is already in papers/: {file}"))
-            self._read(file)
+            self._is_there(shown(wanted.said), file)
         return bool(file)
 
     def _search(self, arxiv: Arxiv, searches: Sequence[Search], count: int) -> list[Candidate]:
@@ -137,8 +136,7 @@ class FetchRun:
         chosen = [not request.only_list and (paper.is_named or id(paper) in taken) for paper in papers]
         for paper, is_chosen in zip(papers, chosen, strict=True):
             if is_chosen and paper.file:
-                self.on_event(events.Noted(f"{paper.title} is already in papers/: {paper.file}"))
-                self._read(paper.file)
+                self._is_there(paper.title, paper.file)
         return list(zip(papers, chosen, strict=True))
 
     def _download(self, paper: FetchedPaper, client: HttpClient, shelf: Shelf, place: tuple[int, int]) -> FetchedPaper:
@@ -156,12 +154,15 @@ class FetchRun:
         except RagScienceError as error:
             return replace(paper, status="failed", error=str(error))
         name = Path(got.path).name
-        if got.is_new:
-            self.on_event(events.Noted(f"{at} fetched {name} ({got.size_bytes / 2**20:.1f} MiB)"))
-        else:
-            self.on_event(events.Noted(f"{at} {paper.title} is identical to {name}: not saved twice"))
+        same = f"{paper.title} is identical to {name}: not saved twice"
+        said = f"fetched {name} ({got.size_bytes / 2**20:.1f} MiB)" if got.is_new else same
+        self.on_event(events.Noted(f"{at} {said}"))
         self._read(got.path)
         return replace(paper, status="fetched" if got.is_new else "known", file=got.path, md5=got.md5)
+
+    def _is_there(self, what: str, file: str) -> None:
+        self.on_event(events.Noted(f"{what} is already in papers/: {file}"))
+        self._read(file)
 
     def _read(self, file: str) -> None:
         """Read a file of papers/ unless it is in the library, which calls it by a shorter name."""
@@ -190,7 +191,7 @@ def _html_address(api: str, number: str) -> str:
 
 
 def html_formulas(
-    client: HttpClient, settings: Settings, papers: Sequence[Paper], on_event: OnEvent, cancel: Flag | None = None
+    client: HttpClient, settings: Settings, papers: Sequence[Paper], on_event: OnEvent
 ) -> Iterator[tuple[Paper, tuple[str, ...]]]:
     """Each paper with the displayed formulas of its HTML at arXiv; none where there is no HTML that can be read.
 
@@ -199,8 +200,6 @@ def html_formulas(
     with tempfile.TemporaryDirectory(prefix="ragscience-") as folder:
         page = Path(folder, "page.html")
         for number, paper in enumerate(papers, 1):
-            if cancel is not None and cancel.is_set():
-                return
             on_event(events.Progressed(f"[{number}/{len(papers)}] asking arXiv for the HTML of {paper.file}"))
             formulas: tuple[str, ...] = ()
             try:

@@ -60,9 +60,9 @@ class Ingest:
         with self._writing(on_event, cancel, workers) as run:
             return run.add([Path(path) for path in paths])
 
-    def sync(self, *, on_event: OnEvent = unheard, cancel: Flag | None = None) -> IngestResult:
+    def sync(self, *, on_event: OnEvent = unheard) -> IngestResult:
         """Make the library what is on disk: read what is new or changed, remove what is gone. Raises as `add`."""
-        with self._writing(on_event, cancel) as run:
+        with self._writing(on_event) as run:
             return run.sync()
 
     def sync_plan(self, *, on_event: OnEvent = unheard) -> tuple[list[Path], list[Paper]]:
@@ -95,7 +95,6 @@ class Ingest:
         *,
         workers: int | str = 0,
         on_event: OnEvent = unheard,
-        cancel: Flag | None = None,
     ) -> IngestResult:
         """Read, cut and embed every paper again, or those that `papers` fit, or only make one part again.
 
@@ -106,7 +105,7 @@ class Ingest:
         lost = put_aside_if_damaged(self._shared.home, self._shared.settings.library, on_event) if whole else None
         if lost is not None:
             self._shared.close("library")
-        with self._writing(on_event, cancel, workers) as run:
+        with self._writing(on_event, workers=workers) as run:
             return run.rebuild(only, papers) if lost is None else run.read_lost(lost)
 
     def fetch(
@@ -123,23 +122,21 @@ class Ingest:
         """
         return FetchRun(self._shared, on_event, cancel).fetch(request, choose)
 
-    def formulas(
-        self, papers: Sequence[str] = (), *, on_event: OnEvent = unheard, cancel: Flag | None = None
-    ) -> IngestResult:
+    def formulas(self, papers: Sequence[str] = (), *, on_event: OnEvent = unheard) -> IngestResult:
         """Read papers again with the formulas of arXiv's HTML, where that has any.
 
         Without names those of all PDFs with an arXiv id that were not asked for yet. Raises UsageError offline,
         NothingFound for papers without one, SourceError where arXiv cannot be reached: the same call goes on.
         """
         client = client_of(self._shared, on_event)
-        with self._writing(on_event, cancel) as run:
+        with self._writing(on_event) as run:
             asked = () if papers else run.library.noted(ASKED)
             meant = find_papers(run.library, papers) if papers else run.library.papers()
             known = [paper for paper in meant if paper.metadata.arxiv_id and has_pages(paper.file)]
             wanted = [paper for paper in known if paper.md5 not in asked]
             if papers and not wanted:
                 raise NothingFound("That is no PDF with an arXiv id.", "`python ingest.py show PAPER` says its id.")
-            return run.take_formulas(html_formulas(client, self._shared.settings, wanted, on_event, cancel))
+            return run.take_formulas(html_formulas(client, self._shared.settings, wanted, on_event))
 
     def zotero(
         self,
@@ -148,7 +145,6 @@ class Ingest:
         collections: Sequence[str] = (),
         tags: Sequence[str] = (),
         on_event: OnEvent = unheard,
-        cancel: Flag | None = None,
     ) -> IngestResult:
         """Read the papers that Zotero has, where they are, and follow what changes there; nothing of it is written.
 
@@ -163,12 +159,10 @@ class Ingest:
             known = (one.metadata for one in found.attachments)
             names = sorted({name for one in known for name in (*one.collections, *one.tags)})
             raise NothingFound("No paper in Zotero has that collection or tag.", f"There are {some_of(names, 10)}.")
-        with self._writing(on_event, cancel) as run:
+        with self._writing(on_event) as run:
             return run.follow_zotero(found, wanted)
 
-    def bib(
-        self, path: Path, files: Path | None = None, *, on_event: OnEvent = unheard, cancel: Flag | None = None
-    ) -> IngestResult:
+    def bib(self, path: Path, files: Path | None = None, *, on_event: OnEvent = unheard) -> IngestResult:
         """Give papers the keys and fields of a .bib file, and read the PDFs that its entries name.
 
         `files` is where those with relative paths are, if not beside it. Raises UsageError for a file that cannot be
@@ -176,7 +170,7 @@ class Ingest:
         """
         refuse_papers_in(self._shared.settings)
         found = read_bib(path)
-        with self._writing(on_event, cancel) as run:
+        with self._writing(on_event) as run:
             return run.join_bib(found, files)
 
     def watch(self, folder: Path | None = None, *, on_event: OnEvent = unheard, cancel: Flag | None = None) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,8 @@ def fill(
     rows, asked, done = list[MatrixRow](), 0, 0
     for paper in papers:
         path, cells = shared.home.cells / f"{paper.md5}.json", list[MatrixCell]()
-        kept, within = _kept(path), replace(filters, papers=(), paper_ids=(paper.paper_id,))
+        within = replace(filters, papers=(), paper_ids=(paper.paper_id,))
+        kept: dict[str, Any] = read_checked_json(path) or {}
         for column in columns:
             on_event(Progressed(f"{paper.file}: {column.name}", done, len(papers) * len(columns)))
             done += 1
@@ -75,13 +75,6 @@ def fill(
             cells.append(from_json(MatrixCell, kept[key]))
         rows.append(MatrixRow(paper.file, paper.path, paper.title, tuple(cells)))
     return Matrix(tuple(columns), tuple(rows), asked)
-
-
-def _kept(path: Path) -> dict[str, Any]:
-    """The cells of one paper, by what they were asked by; none where the file is not there or damaged."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return dict(read_checked_json(path))
-    return {}
 
 
 def _keep(path: Path, cells: dict[str, Any]) -> None:

@@ -14,11 +14,13 @@ from ragscience.engine.requests import NO_LLM, SearchRequest
 from ragscience.library.store import Store
 from ragscience.models import model_choice
 from ragscience.models.llm_reranker import LLMReranker
-from ragscience.models.minilm import MiniLM
+from ragscience.models.minilm import MiniLM, SpanReader, find_minilm
 from ragscience.models.model_choice import ModelChoice, ModelRow, ModelSources, row
 from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
-from ragscience.models.served_llm import ServedLLM
+from ragscience.models.served_embedder import QueryEmbedder
+from ragscience.models.served_llm import ChatOptions, ServedLLM
+from ragscience.search.profiles import LLM_DEPTH
 from ragscience.search.reranking import token_matches
 
 T = TypeVar("T")
@@ -26,7 +28,7 @@ Warn = Callable[[str], None]
 
 
 UrlSetting = Literal["llm_url", "embed_url"]
-Wrap = Callable[["ServedLLM"], "ChatModel"]
+Wrap = Callable[[ServedLLM], ChatModel]
 """A language model as a question calls it."""
 _KNOWN_CONNECTION = ("ollama_url", "llm_url", "embed_url", "llm_timeout_seconds", "offline")
 
@@ -110,7 +112,6 @@ class ModelPool:
         """
         if required is None or required.provider == "embedded":
             return self.embedder(settings, required)
-        from ragscience.models.served_embedder import QueryEmbedder
 
         def open_embedder() -> Embedder:
             try:
@@ -129,8 +130,6 @@ class ModelPool:
         """
         if isinstance(embedder, TokenEmbedder):
             return embedder
-        from ragscience.models.minilm import find_minilm
-
         try:
             find_minilm()
         except ModelProblem as problem:
@@ -154,15 +153,11 @@ class ModelPool:
 
     def minilm(self, settings: Settings) -> MiniLM:
         """The embedded model, whatever the embedder is; its calls raise ModelProblem where it is not installed."""
-        from ragscience.models.minilm import MiniLM
-
         folder = settings.cache_folder
         return self._once(("minilm", folder), partial(MiniLM, cache_folder=folder, on_warning=self._on_warning))
 
     def span_reader(self, settings: Settings) -> Reader:
         """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
-        from ragscience.models.minilm import SpanReader
-
         folder = settings.cache_folder
         return self._once(("spans", folder), partial(SpanReader, cache_folder=folder, on_warning=self._on_warning)).read
 
@@ -194,9 +189,6 @@ class ModelPool:
 
         It is of this question alone, as it warns. Raises ModelProblem if the settings require one and none is there.
         """
-        from ragscience.models.llm_reranker import LLMReranker
-        from ragscience.search.profiles import LLM_DEPTH
-
         is_required = settings.rerank == "llm"
         if not is_required and (settings.rerank != "auto" or profile is None or not profile.llm_reranks):
             return None
@@ -224,8 +216,6 @@ class ModelPool:
 
     def llm_choice(self, settings: Settings, setting: str | None = None) -> ModelChoice[ServedLLM | None]:
         """The chat model and the reason; `setting` replaces the setting `answerer`."""
-        from ragscience.models.served_llm import ChatOptions
-
         answerer, is_set = setting or settings.answerer, settings.chosen("llm") is not None
         options = ChatOptions(settings.temperature, settings.num_ctx, settings.max_answer_tokens)
 

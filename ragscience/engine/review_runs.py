@@ -14,8 +14,8 @@ from ragscience.engine.events import OnEvent, Progressed, unheard
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.library.store import Store
 from ragscience.models.model_protocols import ChatModel
-from ragscience.review.draft_check import Opinion
-from ragscience.review.drafts import Draft
+from ragscience.review.draft_check import DraftChecker, Opinion
+from ragscience.review.drafts import Draft, draft_of, read_draft
 from ragscience.review.quotes import QuoteFinder, QuotePlace
 from ragscience.review.reports import DraftReport
 from ragscience.search.paper_lookup import find_papers
@@ -63,29 +63,21 @@ class Review:
         self._shared.publish_damage()
         return places
 
-    def check(self, draft: Path, checks: DraftChecks | None = None, *, on_event: OnEvent = unheard) -> DraftReport:
+    def check(self, draft: Path, checks: DraftChecks, *, on_event: OnEvent = unheard) -> DraftReport:
         """What the papers hold of each sentence of a draft that cites one.
 
         Raises UsageError and FileProblem as `read_draft`, ModelProblem where `checks` wants a language model and there
         is none.
         """
-        from ragscience.review.drafts import read_draft
+        return self._checked(read_draft(draft), str(draft), checks, on_event=on_event)
 
-        return self._checked(read_draft(draft), str(draft), checks or DraftChecks(), on_event=on_event)
-
-    def check_text(
-        self, text: str, name: str = "draft.md", checks: DraftChecks | None = None, *, cancel: Flag | None = None
-    ) -> DraftReport:
+    def check_text(self, text: str, name: str, checks: DraftChecks, cancel: Flag) -> DraftReport:
         """The same of a text in the format that `name` ends in. Raises Cancelled once `cancel` is set."""
-        from ragscience.review.drafts import draft_of
-
-        return self._checked(draft_of(text, name), name, checks or DraftChecks(), cancel=cancel)
+        return self._checked(draft_of(text, name), name, checks, cancel=cancel)
 
     def _checked(
         self, draft: Draft, name: str, checks: DraftChecks, *, on_event: OnEvent = unheard, cancel: Flag | None = None
     ) -> DraftReport:
-        from ragscience.review.draft_check import DraftChecker
-
         total, done = len(draft.sentences), count()
 
         def on_sentence() -> None:

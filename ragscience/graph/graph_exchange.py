@@ -173,9 +173,8 @@ class _Node(_Line):
     @property
     def key(self) -> str:
         """The node_id if it begins with the type and a colon; else one that does."""
-        begins = self.node_id.startswith(f"{self.node_type}:") and records.folded(
-            self.node_id[len(self.node_type) + 1 :]
-        )
+        kind, _, name = self.node_id.partition(":")
+        begins = kind == self.node_type and records.folded(name)
         return self.node_id if begins else f"{self.node_type}:{records.matched(self.label)}"
 
 

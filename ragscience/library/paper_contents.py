@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any, Self
+from typing import Self
 
 from ragscience.core.errors import LibraryDamaged, NothingFound, RagScienceError
 from ragscience.core.records import ASKED_KINDS, Box, Chunk, Document, Element, Line, Page
@@ -121,11 +121,8 @@ def _numbers(lines: Sequence[Line]) -> list[int]:
 
 def _lines(numbers: Sequence[int]) -> tuple[Line, ...]:
     rows = (numbers[first : first + _COLUMNS] for first in range(0, len(numbers), _COLUMNS))
-    return tuple(Line(start, start + length, _box(sides)) for start, length, *sides in rows)
-
-
-def _box(sides: Sequence[int]) -> Any:
-    return tuple(side / _STEPS for side in sides)
+    scaled = ((start, length, [side / _STEPS for side in sides]) for start, length, *sides in rows)
+    return tuple(Line(start, start + length, (x0, y0, x1, y1)) for start, length, (x0, y0, x1, y1) in scaled)
 
 
 def _part(box: Box, words: str, first: int, last: int) -> Box:

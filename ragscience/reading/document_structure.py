@@ -14,7 +14,7 @@ from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
 from ragscience.reading.formulas import PageGlyphs, read_formula
 from ragscience.reading.headers_footers import without_headers_footers
-from ragscience.reading.headings import find_headings
+from ragscience.reading.headings import Headings
 from ragscience.reading.table_areas import PageTables, find_table_areas
 from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
@@ -122,7 +122,7 @@ def _assembled(laid: dict[int, LaidPage], sources: dict[int, SourcePage]) -> Ass
     placed = place_rows(list(laid.values()))
     measures = measure(placed)
     find_floats(placed, laid, measures)
-    find_headings(placed, measures)
+    Headings(placed, measures).mark()
     assembled = Assembled(laid, Vocabulary([one.row.text for one in placed]))
     blocks = make_blocks(placed, measures)
     for block in blocks:

@@ -29,12 +29,7 @@ _ITEM = re.compile(r"\(?(?:\d{1,3}[.:)]?|[a-zA-Z][.:)])\)?\s")
 _OPENING = "\"“'‘(¿¡"
 
 
-def find_headings(placed: Sequence[Placed], measures: Measures) -> None:
-    """Set the kind "heading" and the level of the rows that are headings; the rows of one heading share a group."""
-    _Headings(placed, measures).mark()
-
-
-class _Headings:
+class Headings:
     """The rows of a document while their headings are found."""
 
     def __init__(self, placed: Sequence[Placed], measures: Measures) -> None:
@@ -42,7 +37,7 @@ class _Headings:
         self.styles = [wording.style_of(one.row) for one in placed]
 
     def mark(self) -> None:
-        """Mark the headings."""
+        """Set the kind "heading" and the level of the rows that are headings; the rows of one share a group."""
         placed = self.placed
         running = self._running_heads()
         candidates = [index for index in range(len(placed)) if index not in running and self._may_be(index)]
@@ -159,14 +154,10 @@ class _Headings:
         if one.kind or row.turn or not 2 < len(text) <= _LONGEST or len(LETTER.findall(text)) < 3:
             return False
         smallest = _SMALLEST_KNOWN if wording.is_known_heading(text) else _SMALLEST
-        if (
-            not _NAME.search(text)
-            or _MATHS.search(text)
-            or style[1] < smallest * self.measures.size
-            or wording.is_label(text)
-        ):
+        if not _NAME.search(text) or _MATHS.search(text) or wording.is_label(text):
             return False
-        if wording.has_wide_gap(row) or len(self._lines_after(index)) >= _MOST_LINES:
+        is_small = style[1] < smallest * self.measures.size
+        if is_small or wording.has_wide_gap(row) or len(self._lines_after(index)) >= _MOST_LINES:
             return False
         if text[-1] in ",;" or "=" in text or not (text[0].isupper() or text[0].isdigit() or text[0] in _OPENING):
             return False

@@ -150,7 +150,7 @@ def _around_floats(sides: tuple[list[Row], list[Row]], captions: tuple[Row, Row]
     """The zone of two floats: as far as lines follow each other on both sides."""
     tops, bottoms = [], []
     for side, caption in zip(sides, captions, strict=True):
-        is_figure = caption.text.lstrip()[:3].lower() == "fig" and not _is_table_caption(caption.text)
+        is_figure = caption.text.lstrip()[:3].lower() == "fig"
         tops.append(_reach(side, caption, -1, float("inf") if is_figure else _FAR))
         bottoms.append(_reach(side, caption, 1, _FAR))
     bottom = max(bottoms)
@@ -160,10 +160,6 @@ def _around_floats(sides: tuple[list[Row], list[Row]], captions: tuple[Row, Row]
             if bottom < row.base < bottom + 1.4 * row.size:
                 bottom = row.base
     return _Zone(min(tops) - 0.1, bottom + 0.1, x)
-
-
-def _is_table_caption(text: str) -> bool:
-    return text.lstrip()[:3].lower() == "tab"
 
 
 def _reach(side: Sequence[Row], caption: Row, step: int, far: float) -> float:

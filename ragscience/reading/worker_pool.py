@@ -32,9 +32,6 @@ class ReadingProgress:
     def page_done(self, path: Path, number: int, pages: int) -> None:
         """A page is done, of so many; page 0 of 0 where the reading of the file begins."""
 
-    def file_done(self, path: Path) -> None:
-        """A file is read, or cannot be."""
-
     def waiting(self, path: Path) -> None:
         """The loop waits for this file; comes several times a second, in the thread of the loop."""
 
@@ -122,7 +119,6 @@ class ReadingPool(Closing):
         except FileProblem as problem:
             return problem
         finally:
-            progress.file_done(path)
             self._give_back(reader)
 
     def _take(self, abandoned: threading.Event) -> ReaderProcess:

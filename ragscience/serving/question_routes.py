@@ -124,10 +124,8 @@ question_routes = APIRouter(tags=["questions"], default_response_class=Response)
 async def search(body: SearchBody, request: Request) -> Response:
     """The ranked passages for a question."""
     state, wanted = state_of(request), SearchRequest(**body.fields())
-    found = await until_done(
-        lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel), state.answers, request
-    )
-    return JsonReply(search_output(found, None))
+    work = lambda put, cancel: state.engine.search(wanted, on_event=put, cancel=cancel)  # noqa: E731
+    return JsonReply(search_output(await until_done(work, state.answers, request), None))
 
 
 @question_routes.post("/quote", response_description="As `quote --json` prints it.")
@@ -140,15 +138,9 @@ def quote(body: QuoteBody, request: Request) -> Response:
 @question_routes.post("/check", response_description="As `check --json` prints it.")
 async def check(body: DraftBody, request: Request) -> Response:
     """What the papers hold of each sentence of a draft that cites one."""
-    state = state_of(request)
-    report = await until_done(
-        lambda _, cancel: state.engine.review.check_text(
-            body.text, body.name, DraftChecks(llm=body.llm), cancel=cancel
-        ),
-        state.answers,
-        request,
-    )
-    return JsonReply(draft_output(report))
+    state, checks = state_of(request), DraftChecks(llm=body.llm)
+    work = lambda _, cancel: state.engine.review.check_text(body.text, body.name, checks, cancel)  # noqa: E731
+    return JsonReply(draft_output(await until_done(work, state.answers, request)))
 
 
 @question_routes.post("/ask", response_description="As `ask --json` prints it.")

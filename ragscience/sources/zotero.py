@@ -70,6 +70,7 @@ class _Reading:
     def __init__(self, folder: Path, db: sqlite3.Connection, base: Path | None) -> None:
         self._folder, self._db, self._base = folder, db, base
         self._warnings: list[str] = []
+        self._trashed_links: list[str] = []
         self._parts: dict[int, int] = {}
         """Files so far of each item."""
 
@@ -177,10 +178,6 @@ class _Reading:
         return frozenset(item for (item,) in self._rows("the trash", "SELECT itemID FROM deletedItems"))
 
     @cached_property
-    def _trashed_links(self) -> list[str]:
-        return []
-
-    @cached_property
     def _groups(self) -> dict[int, int]:
         """The number of each group, by its library."""
         return dict(self._rows("groups", "SELECT libraryID, groupID FROM groups"))
@@ -260,10 +257,8 @@ class _Reading:
             "notes", "SELECT parentItemID, itemID, note FROM itemNotes WHERE parentItemID IS NOT NULL ORDER BY 1, 2"
         )
         there = [row for row in rows if row[1] in self._items and row[1] not in self._trash]
-        return _lists((item, Mark(1, "", _words(note), self._select(number))) for item, number, note in there)
-
-    def _select(self, item: int) -> str:
-        return self._link(item).replace("open-pdf", "select", 1)
+        way = "zotero://open-pdf/", "zotero://select/"
+        return _lists((item, Mark(1, "", _words(note), self._link(one).replace(*way))) for item, one, note in there)
 
     @cached_property
     def _better_bibtex(self) -> dict[tuple[int, str], str]:

@@ -16,7 +16,7 @@ from ragscience.library.ingestion import LOCAL, file_state, find_pdfs
 from ragscience.library.paper_rows import path_within
 from ragscience.library.sealed_rows import READ_ALL_AGAIN
 from ragscience.library.seen_files import NOT_FAILED, SkippedFiles, removed
-from ragscience.library.store import Home, Store
+from ragscience.library.store import Home, Library, Store
 from ragscience.upkeep import machine_checks
 from ragscience.upkeep.machine_checks import DoctorFinding, Given, few, guarded, quoted, worst
 
@@ -96,8 +96,6 @@ def ledger(home: Home, library: Store) -> Iterator[DoctorFinding]:
 
 def indexes(library: Store) -> Iterator[DoctorFinding]:
     """Whether the indexes are of the database's generation."""
-    from ragscience.library.store import Library
-
     if isinstance(library, Library):
         if library.dense.is_stale():
             remedy = "`python ingest.py rebuild --indexes` rebuilds it."
@@ -125,8 +123,6 @@ def files(home: Home, library: Store, given: Given) -> Iterator[DoctorFinding]:
     """Whether each paper's file is there, unchanged."""
     papers = library.papers()
     if given.where is not LOCAL:
-        from ragscience.library.bucket import BucketFiles
-
         assert isinstance(given.where, BucketFiles)  # noqa: S101 - for the type: there is no other kind
         yield from _bucket(home, library, papers, given.where)
         papers = [paper for paper in papers if given.where.shown(paper.path) == paper.path]
@@ -246,8 +242,6 @@ def examine(
     `open_library` opens a library that is not in the home. A check that cannot be made is a finding; nothing about the
     state of the library raises.
     """
-    from ragscience.library.store import Library
-
     opened = open_library or partial(Library.open, home)
 
     def made(name: str, area: str, check: Callable[..., Iterable[DoctorFinding]], *on: object) -> list[DoctorFinding]:
