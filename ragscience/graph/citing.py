@@ -6,12 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ragscience.core.records import Filters, Paper, title_of
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.store import Store
 from ragscience.reading.author_names import last_name
 from ragscience.reading.text_cleaning import plain_letters
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
 
 _ALIKE = 92.0
 """Of 100: how like a part of an entry must be to a title whose first author it names."""

@@ -3,11 +3,14 @@
 Entities and the relations between them have their evidence.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +21,10 @@ from ragscience.core.tokenizing import counted
 from ragscience.graph.citing import Citations
 from ragscience.graph.graph_model import KnowledgeGraph
 from ragscience.graph.graph_records import CO_OCCURS, Relation
-from ragscience.library.store import Store
+
+if TYPE_CHECKING:
+    from ragscience.library.store import Store
+
 
 NEIGHBOURS, LEAST_COSINE = 3, 0.3
 """Most similar papers that each paper is joined to, and their least cosine (the graph guide)."""
