@@ -29,8 +29,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Fault", "OllamaServer", "Request", "ServedModel", "chat_model", "embedding_model", "hashed_embedding"]
-
 CREATED_AT = "2026-01-01T00:00:00Z"
 
 
@@ -97,7 +95,6 @@ class Reply:
     pieces: tuple[str, ...]
     prompt_eval_count: int | None = None
     eval_count: int | None = None
-    done_reason: str = "stop"
     tool_calls: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """Names and arguments of tools that it calls, behind its text."""
     endless: bool = False
@@ -157,7 +154,6 @@ class OllamaServer:
         pieces: Sequence[str] | None = None,
         prompt_eval_count: int | None = None,
         eval_count: int | None = None,
-        done_reason: str = "stop",
         endless: bool = False,
         tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> None:
@@ -168,7 +164,7 @@ class OllamaServer:
         cut = [tuple(pieces)] if pieces is not None else []
         called = [()] if tool_calls and not (texts or cut) else []
         for each in [*map(word_pieces, texts), *cut, *called]:
-            self._replies.append(Reply(each, prompt_eval_count, eval_count, done_reason, tuple(tool_calls), endless))
+            self._replies.append(Reply(each, prompt_eval_count, eval_count, tuple(tool_calls), endless))
 
     def fault(self, path: str, **how: Any) -> Fault:
         """Let requests of `path` go wrong; `how` as the fields of `Fault`."""
@@ -384,11 +380,7 @@ class _Handler(BaseHTTPRequestHandler):
         dimension = fault.dimension if fault is not None and fault.dimension is not None else model.dimension
         vectors, tokens = [], 0
         for text in texts:
-            words = text.split()
-            if len(words) > model.context_length and body.get("truncate") is False:
-                self._json({"error": "the input length exceeds the context length"}, 400)
-                return
-            seen = words[: model.context_length]
+            seen = text.split()[: model.context_length]
             tokens += len(seen)
             vectors.append([x * self.script.scale for x in hashed_embedding(" ".join(seen), dimension)])
         self._json({"model": body.get("model"), "embeddings": vectors, "prompt_eval_count": tokens})
@@ -400,7 +392,7 @@ class _Handler(BaseHTTPRequestHandler):
         told = reply.prompt_eval_count if reply.prompt_eval_count is not None else self.script.read_prompt(body)
         prompt_tokens = max(1, len(json.dumps(asked)) // 4) if told is None else told
         tokens = len(reply.pieces) if reply.eval_count is None else reply.eval_count
-        last = {"done": True, "done_reason": reply.done_reason, "total_duration": 2, "load_duration": 1}
+        last = {"done": True, "done_reason": "stop", "total_duration": 2, "load_duration": 1}
         last |= {"prompt_eval_count": prompt_tokens, "prompt_eval_duration": 1, "eval_count": tokens}
         if not prompt_tokens:  # as early versions did where their cache held the whole prompt
             del last["prompt_eval_count"]

@@ -22,8 +22,6 @@ from typing import Any
 
 from tests.ollama_server import hashed_embedding, word_pieces
 
-__all__ = ["DONE", "OpenAIServer", "Raw", "chunk", "event", "usage"]
-
 DONE = b"data: [DONE]\n\n"
 EVENTS = "text/event-stream"
 
@@ -90,14 +88,12 @@ class OpenAIServer:
         text: str = "",
         *,
         pieces: Sequence[str] | None = None,
-        reason: str | None = "stop",
-        counts: tuple[Any, Any] | None = (100, 10),
+        counts: tuple[Any, Any] = (100, 10),
         more: Sequence[Any] = (),
     ) -> None:
         """Queue a reply; `more` are chunks before its text."""
         made = [*more, *(chunk(piece) for piece in (word_pieces(text) if pieces is None else pieces))]
-        made += [chunk(reason=reason)] if reason is not None else []
-        self._events.append(made + ([usage(*counts)] if counts else []))
+        self._events.append([*made, chunk(reason="stop"), usage(*counts)])
 
     def raw(self, *answers: Raw, path: str = "/v1/chat/completions") -> None:
         """Queue answers to requests of a path that are sent as they are."""
@@ -185,9 +181,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_raw(self, raw: Raw) -> None:
         if raw.silent_first and raw.until is not None:
             self._wait(raw.until)
-        if raw.status == 0:  # no answer at all
-            self.close_connection = True
-            return
         self.send_response(raw.status)
         self.send_header("content-type", raw.kind)
         for name, value in raw.headers.items():

@@ -6,6 +6,9 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+_PAGE_OF_TEXT = (
+    b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>"
+)
 LEFT, TOP, LEADING = 50, 60, 14
 """Where the first line begins and how far the next one is below it, in points; a page is A4, 595 x 842."""
 
@@ -18,7 +21,6 @@ def make_pdf(
     user_password: str = "",
     owner_password: str = "",
     metadata: Mapping[str, str] | None = None,
-    font_size: float = 10,
 ) -> Path:
     """Write a PDF with one page for each string, one drawn line for each line of it, and give its path back.
 
@@ -33,7 +35,7 @@ def make_pdf(
         page = document.new_page(width=595, height=842)
         for row, line in enumerate(text.split("\n")):
             font = "helv" if all(ord(character) < 256 for character in line) else "china-s"
-            page.insert_text((LEFT, TOP + LEADING * row), line, fontsize=font_size, fontname=font)
+            page.insert_text((LEFT, TOP + LEADING * row), line, fontsize=10, fontname=font)
     document.set_metadata({"title": title, **(metadata or {})})
     encrypted = bool(user_password or owner_password)
     document.save(
@@ -62,11 +64,8 @@ def make_scan(path: Path, pages: int = 1) -> Path:
     return path
 
 
-def make_scanned_text(path: Path, pages: Sequence[str], *, rotate: int = 0) -> Path:
-    """Write a PDF whose pages are pictures of text, in 20 point Helvetica at 200 dots per inch, without a text layer.
-
-    With `rotate`, a multiple of 90, the pictures lie turned in the file, and /Rotate has them shown upright.
-    """
+def make_scanned_text(path: Path, pages: Sequence[str]) -> Path:
+    """Write a PDF whose pages are pictures of text, 20 point Helvetica at 200 dots per inch, without a text layer."""
     import pymupdf
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,10 +76,8 @@ def make_scanned_text(path: Path, pages: Sequence[str], *, rotate: int = 0) -> P
             for row, line in enumerate(text.split("\n")):
                 page.insert_text((LEFT, TOP + 2 * LEADING * row), line, fontsize=20)
             picture = page.get_pixmap(dpi=200)
-        size = (842, 595) if rotate % 180 else (595, 842)
-        page = document.new_page(width=size[0], height=size[1])
-        page.insert_image(page.rect, pixmap=picture, rotate=rotate)
-        page.set_rotation(rotate)
+        page = document.new_page(width=595, height=842)
+        page.insert_image(page.rect, pixmap=picture)
     document.save(path)
     document.close()
     return path
@@ -119,8 +116,7 @@ def make_mapped_pdf(path: Path, text: str, meaning: Mapping[str, int]) -> Path:
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
-            b" /Resources << /Font << /F 5 0 R >> >> >>",
+            _PAGE_OF_TEXT,
             _stream(f"BT /F 10 Tf 50 780 Td ({text}) Tj ET".encode("ascii")),
             b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
             _stream(table.encode("ascii")),
@@ -156,8 +152,7 @@ def make_huge_pdf(path: Path, characters: int) -> Path:
         [
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R"
-            b" /Resources << /Font << /F 5 0 R >> >> >>",
+            _PAGE_OF_TEXT,
             _stream(b"BT /F 0.1 Tf " + line * (characters // 1000) + b"ET", compress=True),
             b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         ],

@@ -46,7 +46,6 @@ class FaultyS3:
         self._faults = []
         self.requests = []
         self._news = threading.Condition()
-        self.unheard = set()  # names of headers that it leaves out
         self._over = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -72,7 +71,6 @@ class FaultyS3:
         self._over.set()
         self._over = threading.Event()
         self._faults.clear()
-        self.unheard.clear()
         self.requests.clear()
 
     def asked_for(self, part):
@@ -118,8 +116,7 @@ class FaultyS3:
                     self.answer(int(how[:3]), [("Content-Type", "application/xml")], text)
                     return
                 behind = HTTPConnection(*proxy._behind, timeout=30)
-                sent = {name: value for name, value in self.headers.items() if name not in proxy.unheard}
-                behind.request(self.command, self.path, body, sent)
+                behind.request(self.command, self.path, body, dict(self.headers.items()))
                 reply = behind.getresponse()
                 content, length = reply.read(), reply.headers.get("Content-Length", "0")
                 behind.close()

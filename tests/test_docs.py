@@ -1,6 +1,5 @@
 """The docs tell the truth: generated pages are in step, shown commands run, links lead somewhere."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -40,20 +39,6 @@ def shell_environment(home):
     return kept | {"PATH": path, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home), "RAG_OLLAMA_URL": "http://127.0.0.1:9"}
 
 
-def run(command, home):
-    """Run it in bash, with a Python of its own."""
-    return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        cwd=home,
-        env=shell_environment(home),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_SECONDS,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def prepared_home(tmp_path_factory):
     """A folder like a fresh clone, with the sample ingested."""
@@ -61,8 +46,8 @@ def prepared_home(tmp_path_factory):
     shutil.copytree(SAMPLE, home / "papers" / "sample")
     for name in ("ingest.py", "query.py", "config.py"):
         (home / name).symlink_to(ROOT / name)
-    done = run("python ingest.py", home)
-    assert done.returncode == 0, done.stderr
+    printed = home.with_name("printed")
+    assert run_line("python ingest.py", home, shell_environment(home), printed) == 0, printed.read_text()
     return home
 
 
@@ -113,23 +98,16 @@ def test_links_lead_to_files_that_are_there(path):
     assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-@pytest.fixture(scope="module")
-def make_docs():
-    spec = importlib.util.spec_from_file_location("make_docs", ROOT / "tools" / "make_docs.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_generated_pages_are_in_step():
     command = [sys.executable, str(ROOT / "tools" / "make_docs.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_every_command_setting_and_exit_code_has_its_place(make_docs):
+def test_every_command_setting_and_exit_code_has_its_place():
     from config import Settings
     from ragscience.core.errors import EXIT_CODES
+    from tools import make_docs
 
     pages = make_docs.pages()
     for name in ("ingest.py add", "ingest.py sync", "query.py ask", "query.py models pull"):

@@ -31,22 +31,12 @@ MAY_KNOW = {
     "review": {"core", "ask", "graph", "library", "reading", "search", "sources"},
     "upkeep": {"core", "library", "models", "reading", "graph"},
     "engine": {
-        "core",
-        "agent",
-        "ask",
-        "evaluation",
-        "graph",
-        "library",
-        "models",
-        "reading",
-        "review",
-        "search",
-        "sources",
+        "core", "agent", "ask", "evaluation", "graph", "library", "models", "reading", "review", "search", "sources",
         "upkeep",
     },
     "serving": {"core", "agent", "engine"},
     "cli": {"core", "engine", "evaluation", "review", "serving"},
-}
+}  # fmt: skip
 """The other packages that each one may import from; a new one needs a row here."""
 
 PROCESSES = {"ragscience.reading.worker"}

@@ -119,18 +119,8 @@ def test_links_resolve_and_a_second_export_changes_nothing(shelf, tmp_path, how)
 
 def many_conversations(home, count):
     """As many saved conversations, all with the same answer, whose questions are odd."""
-    odd = [
-        "a/b\\c",
-        "🐝 bees?",
-        "con",
-        "x" * 300,
-        "..",
-        "same",
-        "Ünï #tag [[x]]",
-        "a|b<c>",
-        "<!-- ragscience: end -->",
-        "%%",
-    ]
+    odd = ["a/b\\c", "🐝 bees?", "con", "x" * 300, "..", "same", "Ünï #tag [[x]]", "a|b<c>", "%%"]
+    odd.append("<!-- ragscience: end -->")
     with History.open_for_writing(home.home / "vectorstore" / "history.sqlite") as history:
         (first,) = history.turns(1)
         for number in range(count):
@@ -258,22 +248,18 @@ def test_tags_of_a_person_stay_and_what_obsidian_writes_otherwise_is_the_same(sh
     before = note.read_bytes()
     exported(shelf, vault)
     assert note.read_bytes() == before
-    shelf.zotero.tag(shelf.item, "new one")
-    shelf.zotero.save()
-    shelf.ingest("zotero", "--data", shelf.zotero.folder)
-    exported(shelf, vault)
-    assert front(note)["tags"] == ["to-read", "mine", "_2019", "🐝", "new-one"]
-    shelf.zotero.set_field(shelf.item, "citationKey", "other")
-    shelf.zotero.save()
-    shelf.ingest("zotero", "--data", shelf.zotero.folder)
-    exported(shelf, vault)
-    assert front(note)["citekey"] == "other"
+
+    def after(change, *given):
+        change(shelf.item, *given)
+        shelf.zotero.save()
+        shelf.ingest("zotero", "--data", shelf.zotero.folder)
+        exported(shelf, vault)
+        return front(note)
+
+    assert after(shelf.zotero.tag, "new one")["tags"] == ["to-read", "mine", "_2019", "🐝", "new-one"]
+    assert after(shelf.zotero.set_field, "citationKey", "other")["citekey"] == "other"
     assert len(list(note.parent.iterdir())) == 4
-    shelf.zotero.untag(shelf.item, "to read")
-    shelf.zotero.save()
-    shelf.ingest("zotero", "--data", shelf.zotero.folder)
-    exported(shelf, vault)
-    assert front(note)["tags"] == ["mine", "_2019", "🐝", "new-one"]
+    assert after(shelf.zotero.untag, "to read")["tags"] == ["mine", "_2019", "🐝", "new-one"]
 
 
 def test_a_note_of_the_same_name_and_one_copied_are_left_alone(own, tmp_path):

@@ -18,6 +18,7 @@ not json
 DRAFT = "It answers with at most nine sentences (ragscience.pdf, p.4). Nothing is known of Elba (elba.pdf).\n"
 ENVIRONMENT = {"RAG_OLLAMA_URL": "http://127.0.0.1:9", "HF_HUB_OFFLINE": "1"}
 QUESTION = "How are the two lists of passages joined?"
+RELATED = "How does a deep learning framework use an embedding model?"
 PRINTED = {
     "list": ["ingest.py", "list"],
     "show": ["ingest.py", "show", "ragscience.pdf"],
@@ -25,14 +26,7 @@ PRINTED = {
     "duplicates": ["ingest.py", "duplicates"],
     "doctor": ["ingest.py", "doctor"],
     "search": ["query.py", "search", QUESTION, "-k", "2"],
-    "search-graph": [
-        "query.py",
-        "search",
-        "How does a deep learning framework use an embedding model?",
-        "-k",
-        "2",
-        "--graph",
-    ],
+    "search-graph": ["query.py", "search", RELATED, "-k", "2", "--graph"],
     "ask": ["query.py", "ask", QUESTION, "-k", "3"],
     "ask-routed": ["query.py", "ask", "How many papers are in my library?"],
     "ask-agent": ["query.py", "ask", "What is BM25, and what is FAISS?", "-k", "2", "--agent"],
@@ -59,19 +53,9 @@ CHANGING = {
 }  # fmt: skip
 """Keys whose values are of one run or one machine."""
 MESSAGES = {
-    "message",
-    "remedy",
-    "fix",
-    "why",
-    "warnings",
-    "warning",
-    "summary",
-    "notes",
-    "differences",
-    "about",
-    "error",
+    "message", "remedy", "fix", "why", "warnings", "warning", "summary", "notes", "differences", "about", "error",
     "reason",
-}
+}  # fmt: skip
 """Keys of sentences for people, whose words may change."""
 
 

@@ -15,8 +15,6 @@ from wcwidth import wcwidth
 
 from tests.warm_processes import ROOT, WarmProcess
 
-__all__ = ["ROWS", "CommandTerminal", "Emulator", "Terminal"]
-
 ROWS = 50
 PATIENCE = 120
 """Seconds without a byte, after which a test gives up."""

@@ -8,8 +8,6 @@ from pathlib import Path
 from tests.screens.rules import settled
 from tests.screens.sessions import CHAT, RECORDED, make_steps
 
-__all__ = ["snapshot"]
-
 
 def snapshot(steps):
     """The session as one text: each command line behind `$`, as a person sees it."""

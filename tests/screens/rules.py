@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["escape_codes", "is_data", "masked", "passes_width", "settled", "words"]
-
 DATA = re.compile(r"--json\b|\bbib\b|--md\b")
 """Commands whose result is for a program: what they write is never wrapped, whatever the screen."""
 ESCAPE = re.compile(r"\x1b|\x9b|\[[0-9;]{1,9}m|\]8;")

@@ -14,21 +14,6 @@ from tests.screens.emulator import Terminal
 from tests.test_docs import ROOT, SAMPLE, commands_of, shell_environment
 from tests.warm_processes import start_line
 
-__all__ = [
-    "CHAT",
-    "FURTHER",
-    "NARROW",
-    "RECORDED",
-    "TYPED",
-    "WIDTHS",
-    "Processes",
-    "Step",
-    "keep_steps",
-    "kept_steps",
-    "link_scripts",
-    "make_steps",
-]
-
 RECORDED = 80
 """The columns of the screens that are kept."""
 NARROW = 60

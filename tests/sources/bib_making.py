@@ -9,11 +9,11 @@ from bibtexparser.middlewares import SeparateCoAuthors
 from ragscience.core.records import Answer, Citation, Found, Metadata, Paper
 
 
-def paper(paper_id=1, metadata=None, *, path="/papers/a.pdf", file="", own_title="", **fields):
-    """A paper of a library; `fields` are those of its metadata, `own_title` is in the file's properties."""
+def paper(paper_id=1, metadata=None, *, path="/papers/a.pdf", **fields):
+    """A paper of a library; `fields` are those of its metadata."""
     md5 = hashlib.md5(f"{paper_id}".encode(), usedforsecurity=False).hexdigest()
-    file, metadata = file or path.rpartition("/")[2], metadata or Metadata(**fields)
-    return Paper(paper_id, file, path, md5, 1, 1, 1, 1, own_title, "2026-01-01T00:00:00+00:00", (), metadata)
+    file, metadata = path.rpartition("/")[2], metadata or Metadata(**fields)
+    return Paper(paper_id, file, path, md5, 1, 1, 1, 1, "", "2026-01-01T00:00:00+00:00", (), metadata)
 
 
 def answer(*citations):

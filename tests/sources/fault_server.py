@@ -21,8 +21,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-__all__ = ["Asked", "FaultServer", "Raw", "Reply"]
-
 
 @dataclass(frozen=True)
 class Asked:

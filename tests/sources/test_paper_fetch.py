@@ -13,7 +13,6 @@ from ragscience.core.errors import NothingFound, SourceError
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
 from ragscience.engine.events import FetchRequest
-from ragscience.engine.fetch_runs import Search
 from ragscience.library.store import Home, Library
 from tests.conftest import ROOT
 from tests.output_schemas import check_output
@@ -56,13 +55,11 @@ class Run:
     def __init__(self, home, server, capsys):
         self.home, self.server, self.capsys = home, server, capsys
 
-    def __call__(self, *said, count=5, sort="relevance", offline=False, narrow=None, **flags):
-        settings = load_settings(home=self.home.root, offline=offline, **self.server.flags)
-        take_all, as_json = flags.pop("take_all", True), flags.pop("json", False)
-        wanted = Search(newest_first=sort == "newest", **(narrow or {}))
-        request = FetchRequest(said, count, wanted, **{"ingest": False, **flags})
+    def __call__(self, *said, count=5, as_json=False):
+        settings = load_settings(home=self.home.root, **self.server.flags)
+        request = FetchRequest(said, count, ingest=False)
         with IngestScreen(quiet=False) as screen, Engine.open(settings.home, settings, on_event=screen) as engine:
-            code = run_fetch(engine, request, screen, take_all=take_all, as_json=as_json)
+            code = run_fetch(engine, request, screen, take_all=True, as_json=as_json)
         self.out, self.err = self.capsys.readouterr()
         return code
 
@@ -75,7 +72,7 @@ class Run:
         return sorted(path.name for path in self.home.parts.glob("*"))
 
     def json(self, *said, **more):
-        code = self(*said, json=True, **more)
+        code = self(*said, as_json=True, **more)
         answer = json.loads(self.out)
         check_output(answer, "fetch")
         return code, answer

@@ -1,6 +1,5 @@
 """The log line: its fields, and that nothing in it can be forged."""
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -100,16 +99,10 @@ def shape(text):
     return re.sub(r"=(\"[^\"]*\"|\S+)", "=", re.sub(r"^\S+", "", text.strip()))
 
 
-@pytest.fixture(scope="module")
-def page():
-    spec = importlib.util.spec_from_file_location("telemetry_page", ROOT / "tools" / "telemetry_page.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(asked, tmp_path, page):
+def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(asked, tmp_path):
     pytest.importorskip("opentelemetry.sdk.trace")
+    from tools.telemetry_page import example
+
     log = tmp_path / "q.log"
     with OllamaServer(models={"llama3.1:8b": chat_model()}) as server:
         server.script(ANSWER, prompt_eval_count=700, eval_count=20)
@@ -133,8 +126,8 @@ def test_one_answer_has_one_trace_id_everywhere_and_looks_as_the_page_shows(aske
             continue
         assert logged[name] == f"{taken:.1f}"
     # docs/telemetry.md shows such a question.
-    assert shape(line) == shape(log_line(page.example()))
-    shown = span_tree(page.example(), with_questions=False)
+    assert shape(line) == shape(log_line(example()))
+    shown = span_tree(example(), with_questions=False)
     ids = {span["context"]["span_id"]: span["name"] for span in spans}
     assert {(span["name"], ids.get(span["parent_id"]), *sorted(span["attributes"])) for span in spans} == {
         (span.name, None if span.parent is None else shown[span.parent].name, *sorted(span.attributes))
