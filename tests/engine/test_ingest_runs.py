@@ -58,13 +58,6 @@ def test_a_removed_paper_stays_out_until_it_is_named(engine):
     assert [paper.file for paper in engine.ingest.add().added] == ["kilns.pdf"]
 
 
-def long_paper():
-    """Twelve pages, each of its own words."""
-    return ["The Colours of Glazes in Kilns\n\nAda Lovelace\n\n" + page_of(0)] + [
-        page_of(number) for number in range(1, 12)
-    ]
-
-
 def page_of(number):
     return "\n".join(
         f"Sentence {number * 40 + line} tells of glaze {line * 7 + number} and kiln {line * 13 + number}."
@@ -74,7 +67,8 @@ def page_of(number):
 
 @pytest.mark.parametrize("damage", ["empty pages", "fewer pages", "cut off"])
 def test_a_whole_paper_stays_where_a_newer_copy_lacks_pages(engine, damage):
-    pages = long_paper()
+    head = "The Colours of Glazes in Kilns\n\nAda Lovelace\n\n"
+    pages = [head + page_of(0), *map(page_of, range(1, 12))]
     whole, copy = engine.home.papers / "whole.pdf", engine.home.papers / "copy.pdf"
     make_pdf(whole, pages)
     if damage == "cut off":

@@ -43,10 +43,6 @@ def engine(tmp_path_factory):
         yield engine
 
 
-def fitting(engine, pattern):
-    return [paper.file for paper in engine.papers.matching(pattern)]
-
-
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
@@ -67,7 +63,7 @@ def fitting(engine, pattern):
     ],
 )
 def test_a_name_fits_what_has_it_in_its_file_or_title_or_is_called_so(engine, pattern, expected):
-    assert fitting(engine, pattern) == expected
+    assert [paper.file for paper in engine.papers.matching(pattern)] == expected
 
 
 def test_of_several_the_one_whose_whole_name_it_is_is_taken_where_one_is_wanted(engine):

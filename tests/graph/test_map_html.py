@@ -108,15 +108,10 @@ def click(page, label):
     return seen(page)
 
 
-def canvas_size(page):
-    place = page.locator("#canvas").bounding_box()
-    return place["width"], place["height"]
-
-
 def assert_neighbours_in_view(page, drawn, count):
-    width, height = canvas_size(page)
+    size = page.locator("#canvas").bounding_box()
     assert len(drawn["near"]) == count
-    assert all(0 <= x <= width and 0 <= y <= height for x, y in (one["at"] for one in drawn["near"]))
+    assert all(0 <= x <= size["width"] and 0 <= y <= size["height"] for x, y in (one["at"] for one in drawn["near"]))
     assert drawn["scale"] <= 2 * drawn["overview"] + 1e-9
 
 

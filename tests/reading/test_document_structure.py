@@ -233,12 +233,8 @@ def test_twice_as_many_captions_or_rules_are_twice_the_work(tmp_path, sheet, of)
     assert many < 2.2 * few
 
 
-def one_span(text, x0, base, size=10.0, font="f", bold=False):
-    return Span(text, x0, x0 + 5.0 * len(text), base, size, font, bold, False)
-
-
 def piece(text, x0, base, size=10.0, turn=0, number=0):
-    span = one_span(text, x0, base, size)
+    span = Span(text, x0, x0 + 5.0 * len(text), base, size, "f", False, False)
     return TextPiece((span,), x0, base - 0.8 * size, span.x1, base + 0.2 * size, base, size, turn, number)
 
 

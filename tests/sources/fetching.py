@@ -50,8 +50,9 @@ class Fetcher:
     def get(self, url, **more):
         return self.client.get(url, **more)
 
-    def pdf(self, url, folder, *, on_progress):
-        return self._files.enter_context(downloaded_pdf(self.client, url, folder, on_progress, self._unreadable))
+    def pdf(self, url, folder):
+        downloaded = downloaded_pdf(self.client, url, folder, lambda done, total: None, self._unreadable)
+        return self._files.enter_context(downloaded)
 
     def __enter__(self):
         return self

@@ -165,7 +165,7 @@ def test_a_name_that_means_a_forbidden_address_is_not_asked(address, server, tmp
     asked = []
     network = fetcher(resolve=lambda host, port: asked.append(host) or [address], allow_loopback=False)
     with pytest.raises(SourceError) as caught, network:
-        network.pdf("https://papers.test/a.pdf", tmp_path, on_progress=lambda done, total: None)
+        network.pdf("https://papers.test/a.pdf", tmp_path)
     assert caught.value.reason == "refused-address"
     assert asked == ["papers.test"]
     assert server.requests == []
@@ -177,11 +177,11 @@ def test_the_connection_goes_to_the_address_that_was_checked(server, pdf, tmp_pa
     server.on("/a.pdf", Reply(pdf))
     url = f"http://papers.test:{server.port}/a.pdf"
     with fetcher(resolve=lambda host, port: next(answers)) as network:
-        got = network.pdf(url, tmp_path, on_progress=lambda done, total: None)
+        got = network.pdf(url, tmp_path)
         assert got.size == len(pdf)
         assert [asked.headers["host"] for asked in server.asked("/a.pdf")] == [f"papers.test:{server.port}"]
         with pytest.raises(SourceError, match="a cloud's metadata service"):
-            network.pdf(url, tmp_path, on_progress=lambda done, total: None)
+            network.pdf(url, tmp_path)
         assert len(server.asked("/a.pdf")) == 1
         assert next(answers) == ["127.0.0.1"]
 
@@ -190,7 +190,7 @@ def test_each_redirect_is_looked_up_and_checked_anew(server, tmp_path):
     server.on("/a.pdf", Reply(b"", 302, {"Location": f"http://inside.test:{server.port}/b.pdf"}))
     names = {"papers.test": ["127.0.0.1"], "inside.test": ["192.168.1.1"]}
     with fetcher(resolve=lambda host, port: names[host]) as network, pytest.raises(SourceError) as caught:
-        network.pdf(f"http://papers.test:{server.port}/a.pdf", tmp_path, on_progress=lambda done, total: None)
+        network.pdf(f"http://papers.test:{server.port}/a.pdf", tmp_path)
     assert "inside.test is not asked: it means 192.168.1.1, a private network." in str(caught.value)
 
 
@@ -198,7 +198,7 @@ def test_forbidden_addresses_beside_a_good_one_are_never_connected_to(server, pd
     server.on("/a.pdf", Reply(pdf))
     with fetcher(resolve=lambda host, port: ["10.0.0.1", "127.0.0.9", "127.0.0.1"]) as network:
         # Nothing listens at 127.0.0.9, so the next one is tried.
-        got = network.pdf(f"http://papers.test:{server.port}/a.pdf", tmp_path, on_progress=lambda done, total: None)
+        got = network.pdf(f"http://papers.test:{server.port}/a.pdf", tmp_path)
     assert got.size == len(pdf)
 
 
@@ -207,4 +207,4 @@ def test_proxies_of_the_environment_are_not_asked(server, pdf, tmp_path, monkeyp
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     url = server.on("/a.pdf", Reply(pdf))
     with fetcher() as network:
-        assert network.pdf(url, tmp_path, on_progress=lambda done, total: None).size == len(pdf)
+        assert network.pdf(url, tmp_path).size == len(pdf)

@@ -84,10 +84,6 @@ def test_a_withdrawn_paper_is_told(comment, summary, withdrawn):
     assert found.is_withdrawn is withdrawn
 
 
-def numbered(count, first=1):
-    return [FeedPaper(f"2101.{number:05}v1", f"Paper {number}") for number in range(first, first + count)]
-
-
 def test_papers_are_asked_for_by_id_and_their_pdfs_are_beside_the_api():
     server = ArxivServer([FeedPaper("1706.03762v7"), FeedPaper("hep-th/9901001v2")])
     wanted = [ArxivId("hep-th/9901001"), ArxivId("1706.03762", 7), ArxivId("1706.03762", 3), ArxivId("2101.99999")]
@@ -101,7 +97,7 @@ def test_papers_are_asked_for_by_id_and_their_pdfs_are_beside_the_api():
 
 
 def test_one_id_that_is_nonsense_to_the_api_does_not_cost_the_others():
-    server = ArxivServer(numbered(2), nonsense={"9999.99999"})
+    server = ArxivServer([FeedPaper("2101.00001v1"), FeedPaper("2101.00002v1")], nonsense={"9999.99999"})
     found = arxiv_of(server).papers([ArxivId("2101.00001"), ArxivId("9999.99999"), ArxivId("2101.00002")])
     assert sorted(one.base for one in found) == ["2101.00001", "2101.00002"]
     assert len(server.asked) == 4

@@ -20,10 +20,6 @@ from tests.sources.fetching import RULES, Clock, fetcher
 ATOM = "application/atom+xml"
 
 
-def quiet(done, total):
-    pass
-
-
 def test_requests_to_one_host_begin_three_seconds_apart(server, pdf, tmp_path):
     clock = Clock()
     server.on("/feed", Reply(b"<feed/>", content_type=ATOM))
@@ -32,7 +28,7 @@ def test_requests_to_one_host_begin_three_seconds_apart(server, pdf, tmp_path):
     with fetcher(clock, pause_s=3) as network:
         network.get(f"{server.url}/feed", max_bytes=100)
         clock.now += 1
-        network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
+        network.pdf(f"{server.url}/a.pdf", tmp_path)
         assert clock.slept == [2, 3]
         network.get(f"http://localhost:{server.port}/feed", max_bytes=100)
         assert clock.slept == [2, 3]
@@ -42,18 +38,18 @@ def test_pauses_do_not_count_as_time_of_the_file(server, pdf, tmp_path):
     clock = Clock()
     server.on("/a.pdf", *[Reply(b"", 429, {"Retry-After": "100"})] * 3, Reply(pdf))
     with fetcher(clock, total_s=30) as network:
-        assert network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet).size == len(pdf)
+        assert network.pdf(f"{server.url}/a.pdf", tmp_path).size == len(pdf)
     assert clock.slept == [100, 100, 100]
     server.on("/b.pdf", Reply(b"", 302, {"Location": "/a.pdf"}))
     with fetcher(clock, total_s=30, pause_s=40) as network:
-        assert network.pdf(f"{server.url}/b.pdf", tmp_path, on_progress=quiet).size == len(pdf)
+        assert network.pdf(f"{server.url}/b.pdf", tmp_path).size == len(pdf)
     assert clock.slept[3:] == [40]
 
 
 def test_what_is_sent_names_the_project_and_nothing_of_the_user(server, pdf, tmp_path):
     server.on("/a.pdf", Reply(pdf))
     with fetcher() as network:
-        network.pdf(f"{server.url}/a.pdf", tmp_path, on_progress=quiet)
+        network.pdf(f"{server.url}/a.pdf", tmp_path)
     assert server.requests[0].headers == {
         "host": f"127.0.0.1:{server.port}",
         "user-agent": USER_AGENT,
@@ -76,7 +72,7 @@ def file_limit(count):
 def test_a_disk_without_room_is_one_line(server, pdf, tmp_path):
     url = server.on("/a.pdf", Reply(pdf))
     with fetcher() as network, file_limit(4000), pytest.raises(SourceError, match="The disk is full") as caught:
-        network.pdf(url, tmp_path / "parts", on_progress=quiet)
+        network.pdf(url, tmp_path / "parts")
     assert caught.value.reason == "disk"
     assert list((tmp_path / "parts").iterdir()) == []
 
@@ -102,23 +98,16 @@ def tls_server(certificate):
         yield server
 
 
-def trusting(certificate):
-    return ssl.create_default_context(cafile=certificate / "cert.pem")
-
-
-def to_this_machine(host, port):
-    return ["127.0.0.1"]
-
-
 def test_tls_is_checked_against_the_name_though_the_address_is_connected_to(certificate, tls_server, pdf, tmp_path):
     tls_server.on("/a.pdf", Reply(pdf))
-    with fetcher(resolve=to_this_machine, tls=trusting(certificate)) as network:
+    trusting = ssl.create_default_context(cafile=certificate / "cert.pem")
+    with fetcher(resolve=lambda host, port: ["127.0.0.1"], tls=trusting) as network:
         url = f"https://papers.test:{tls_server.port}/a.pdf"
-        assert network.pdf(url, tmp_path, on_progress=quiet).path.read_bytes() == pdf
+        assert network.pdf(url, tmp_path).path.read_bytes() == pdf
         with pytest.raises(
             SourceError, match=r"The certificate of other\.test is not to be trusted: Hostname mismatch"
         ) as caught:
-            network.pdf(f"https://other.test:{tls_server.port}/a.pdf", tmp_path, on_progress=quiet)
+            network.pdf(f"https://other.test:{tls_server.port}/a.pdf", tmp_path)
         assert caught.value.reason == "tls"
     assert len(tls_server.asked("/a.pdf")) == 1
 
@@ -139,7 +128,7 @@ def test_a_file_is_opened_in_a_process_of_its_own(tmp_path, server, pdf):
     assert why_unreadable(make_pdf(tmp_path / "locked.pdf", ["x"], user_password="x")) == "cannot be opened (encrypted)"
     server.on("/a.pdf", Reply(pdf))
     with fetcher(unreadable=why_unreadable) as network:
-        assert network.pdf(f"{server.url}/a.pdf", tmp_path / "parts", on_progress=quiet).size == len(pdf)
+        assert network.pdf(f"{server.url}/a.pdf", tmp_path / "parts").size == len(pdf)
 
 
 @pytest.mark.parametrize(

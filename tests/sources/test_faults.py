@@ -64,7 +64,7 @@ def test_ends_with_the_good_file(case, server, pdf, tmp_path):
     papers.mkdir()
     url = server.on("/paper.pdf", *case.script(pdf))
     with fetcher(clock) as network:
-        got = network.pdf(url, parts, on_progress=lambda done, total: None)
+        got = network.pdf(url, parts)
         expected = padded(pdf) if case.name.startswith("junk") else pdf
         assert got.path.read_bytes() == expected
         assert (got.url, got.size, got.md5) == (url, len(expected), hashlib.md5(expected).hexdigest())
@@ -213,7 +213,7 @@ def test_ends_with_one_clear_line(case, server, pdf, tmp_path):
     replies = [Reply(encrypted(pdf, tmp_path))] if case.script is encrypted else case.script(pdf)
     url = server.on("/paper.pdf", *replies)
     with fetcher(clock, **case.rules) as network, pytest.raises(SourceError) as caught:
-        network.pdf(url, parts, on_progress=lambda done, total: None)
+        network.pdf(url, parts)
     error = caught.value
     assert case.said in str(error)
     assert error.reason == case.reason
@@ -231,7 +231,7 @@ def test_headers_that_come_bit_by_bit_end_in_time(reply, server, tmp_path):
     network = fetcher(Clock(), total_s=0.3)
     network.client = HttpClient(network.client.rules, sleep=lambda _: None)
     with network, pytest.raises(SourceError, match=r"took longer than the 0\.3 s|Receive buffer too long"):
-        network.pdf(url, tmp_path, on_progress=lambda done, total: None)
+        network.pdf(url, tmp_path)
 
 
 @pytest.mark.parametrize("hops", [10, 11])
@@ -241,9 +241,9 @@ def test_ten_redirects_are_followed_and_no_more(hops, server, pdf, tmp_path):
     server.on(f"/{hops}", Reply(pdf))
     with fetcher() as network:
         if hops == 10:
-            got = network.pdf(f"{server.url}/0", tmp_path, on_progress=lambda done, total: None)
+            got = network.pdf(f"{server.url}/0", tmp_path)
             assert got.url == f"{server.url}/10?x=1"
         else:
             with pytest.raises(SourceError, match="redirects again, after 10 redirects"):
-                network.pdf(f"{server.url}/0", tmp_path, on_progress=lambda done, total: None)
+                network.pdf(f"{server.url}/0", tmp_path)
             assert server.asked("/11") == []
