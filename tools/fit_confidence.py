@@ -21,15 +21,17 @@ sys.path.insert(0, str(ROOT))
 def main(home: str, *files: str) -> None:
     """Ask, fit, and print."""
     from benchmarks.calibration import ask_all, fit, report
+    from ragscience.ask.confidence import ANSWERABILITY, MODEL
 
     asked = [each for file in files for each in ask_all(Path(home), Path(file).stem, Path(file))]
     near = [each for each in asked if each.name != "off_topic"]
-    values = np.array([list(each.signs.values()) for each in near])
-    weights = fit(values, np.array([each.holds for each in near], np.float64))
-    for sign, weight in zip(("intercept", *near[0].signs), weights, strict=True):
-        print(f"    {sign:15}{weight:8.2f}")
-    before = np.array([[each.signs["share"], each.signs["maxsim"]] for each in asked])
-    print("answerability:", fit(before, np.array([each.question.answerable for each in asked], np.float64)).round(2))
+    for name, model, questions, wanted in (
+        ("answerability", ANSWERABILITY, asked, [each.question.answerable for each in asked]),
+        ("confidence", MODEL, near, [each.holds for each in near]),
+    ):
+        signs = [*model][1:]
+        values = np.array([[each.signs[sign] for sign in signs] for each in questions])
+        print(name, *zip(("intercept", *signs), fit(values, np.array(wanted, np.float64)).round(2), strict=True))
     for table in report(asked).tables:
         print(table.heading, table.note, sep="\n")
         for row in (table.columns, *table.rows):

@@ -12,7 +12,7 @@ from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_t
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LOW, LookedFor, answerability, confidence, look_for, probability, signs
-from ragscience.ask.extractive import Choice, Readers, extract_parts
+from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
 from ragscience.core.answer_records import Timings, timed
@@ -54,9 +54,8 @@ def answer(
 
 def worth(found: Found, context: AnswerContext) -> float:
     """How likely quotes from what was found hold the answer to its question, 0 to 1."""
-    readers = Readers(context.matcher, context.spans)
-    units = extract_parts(found, readers=readers, limit=1).units
-    return probability(signs(found, _looked_for(found, context), units[0])) if units else 0.0
+    best = _best(found, context)
+    return probability(signs(found, _looked_for(found, context), best)) if best else 0.0
 
 
 def _looked_for(found: Found, context: AnswerContext) -> LookedFor:
@@ -66,8 +65,12 @@ def _looked_for(found: Found, context: AnswerContext) -> LookedFor:
 
 
 def likely_answered(found: Found, context: AnswerContext) -> float:
-    """How likely the passages answer the question, 0 to 1, before quotes are chosen."""
-    return answerability(found, _looked_for(found, context))
+    """How likely the papers answer the question, 0 to 1."""
+    return answerability(found, _looked_for(found, context), _best(found, context))
+
+
+def _best(found: Found, context: AnswerContext) -> ScoredUnit | None:
+    return next(iter(extract_parts(found, readers=Readers(context.matcher, context.spans), limit=1).units), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class _Quotes:
     warnings: tuple[str, ...]
 
 
-FOR_LLM = 0.05
+FOR_LLM = 0.08
 """Below it a question is refused before a language model is asked, which can refuse by itself above it."""
 
 
@@ -101,6 +104,7 @@ class _AnswerRun:
         self._least = context.answerable_threshold
         self._answerability: float | None = None
         self._looked: LookedFor | None = None
+        self._choice = Choice(())
         self._tokens: Mapping[str, int] = {}
         self._prompt_cut = False
 
@@ -151,14 +155,11 @@ class _AnswerRun:
 
     def _chosen(self, found: Found) -> _Quotes:
         """What is quoted of what was found."""
-        context = self._context
-        with timed(self._timings, "quotes_ms"):
-            readers = Readers(context.matcher, context.spans)
-            choice = extract_parts(found, readers=readers, limit=context.extractive_sentences)
-            sure, missing = self._confidence(found, choice)
-            most = None if found.parts else _MOST_QUOTES.get(sure or "")
-            blocks = side_by_side(choice.units) if found.parts else quoted(choice.units[:most])
-        return _Quotes(blocks, sure, missing, choice.warnings)
+        units = self._choice.units
+        sure, missing = self._confidence(found)
+        most = None if found.parts else _MOST_QUOTES.get(sure or "")
+        blocks = side_by_side(units) if found.parts else quoted(units[:most])
+        return _Quotes(blocks, sure, missing, self._choice.warnings)
 
     def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
@@ -184,10 +185,10 @@ class _AnswerRun:
         )
         return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
 
-    def _confidence(self, found: Found, choice: Choice) -> tuple[str | None, tuple[str, ...]]:
-        if self._looked is None or self._context.presence is None or not choice.units:
+    def _confidence(self, found: Found) -> tuple[str | None, tuple[str, ...]]:
+        if self._looked is None or self._context.presence is None or not self._choice.units:
             return None, ()
-        return confidence(found, self._looked, choice.units[0])
+        return confidence(found, self._looked, self._choice.units[0])
 
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
@@ -233,7 +234,10 @@ class _AnswerRun:
         self._context.raise_if_cancelled()
         with timed(self._timings, "presence_ms"):
             self._looked = _looked_for(found, self._context)
-        self._answerability = answerability(found, self._looked)
+        with timed(self._timings, "quotes_ms"):
+            readers = Readers(self._context.matcher, self._context.spans)
+            self._choice = extract_parts(found, readers=readers, limit=self._context.extractive_sentences)
+        self._answerability = answerability(found, self._looked, next(iter(self._choice.units), None))
         is_enough = self._answerability >= self._least
         answerable = is_enough or self._looked.names_a_paper or found.signals.get("worth", 0.0) >= LOW
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")

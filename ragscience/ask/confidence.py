@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ragscience.search.reranking import WordPresence
 
 
-ANSWERABILITY = {"intercept": -9.5, "share": 4.7, "maxsim": 7.7}
-"""Weights of the log-odds that the papers answer the question, which decide whether quotes are looked for at all."""
-MODEL = {"intercept": -5.6, "gone": -2.8, "share": 0.8, "span": 2.7, "maxsim": 5.1, "context": 2.5}
+ANSWERABILITY = {"intercept": -8.2, "share": 4.6, "span": 3.2, "maxsim": 5.1}
+"""Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
+MODEL = {"intercept": -5.2, "gone": -2.6, "share": 1.2, "span": 3.3, "maxsim": 4.1, "context": 1.9}
 """Weights of the log-odds that the quotes hold the answer."""
 HIGH, LOW = 0.88, 0.3
 """From which probability on confidence is high, and below which it is low."""
@@ -53,11 +53,14 @@ class LookedFor:
         return tuple(each for each in self.things if not each.is_there and each.kind != "word")
 
 
-def answerability(found: Found, looked: LookedFor) -> float:
-    """How likely the passages answer the question, 0 to 1; 0 where nothing was found, 1 where a route chose them."""
+def answerability(found: Found, looked: LookedFor, best: ScoredUnit | None) -> float:
+    """How likely the papers answer the question, 0 to 1; 0 where nothing was found, 1 where a route chose the passages.
+
+    `best` is the first quote.
+    """
     if not found.hits:
         return 0.0
-    return 1.0 if "routed" in found.signals else _logistic(ANSWERABILITY, signs(found, looked))
+    return 1.0 if "routed" in found.signals else _logistic(ANSWERABILITY, signs(found, looked, best))
 
 
 def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedFor:

@@ -225,7 +225,9 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
     if (gone_to := _gone_to(text, names)) is not None:
         return Understood("new", (gone_to, TurnReading(question)))
     named = _surely_named(text, names)
-    pointer = POINTER.search(text, 0, named[0].start if named else len(text))
+    pointer = POINTER.search(text)
+    if pointer and named and pointer.start() >= named[0].start:
+        pointer = None
     pointed = _pointed_at(pointer, state)
     about = _files(pointed or state.focus)
     rest = text if not pointer else text[: pointer.start()] + text[pointer.end() :]

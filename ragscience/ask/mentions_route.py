@@ -13,7 +13,7 @@ from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms
-from ragscience.graph.citing import Citations
+from ragscience.graph.citing import Citations, ReferenceEntry, entries
 
 _MOST_SHOWN = 20
 _MOST_PAGES = 8
@@ -48,10 +48,10 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     if slots.papers and len(slots.extra) > 1:
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
-    if kind == "cites" and slots.conditions.authors and not slots.papers:
-        cited = replace(slots.conditions, years=None).fit(context.papers)
-        slots, papers = replace(slots, papers=tuple(cited)), {paper.paper_id: paper for paper in context.papers}
-    if kind == "cites" and slots.papers:
+    if kind == "cites":
+        everyone = {paper.paper_id: paper for paper in context.papers}
+        if not slots.papers:
+            return _citing_work(slots.thing, everyone, context)
         return _citing(slots.papers[0], papers, context) if len(slots.papers) == 1 else None
     search = _Search(kind, papers, slots.papers, context)
     if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
@@ -66,16 +66,33 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
 
 
 def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Routed:
-    """The papers that cite one of the library, each with its entry in their lists of references."""
+    """The papers that cite one of the library."""
     found = [one for one in Citations.of(context.library).to(cited) if one.citing.paper_id in papers]
-    title, note = f"“{label(cited, year=False)}”", f"Read the lists of references of {counted(len(papers), 'paper')}."
+    return _entries_with(label(cited, year=False), [(one.citing, one.entry) for one in found], len(papers))
+
+
+def _citing_work(said: str, papers: dict[int, Paper], context: RouteContext) -> Routed:
+    """The papers with an entry that has all words of what is `said` of a work: its authors, title, name or year."""
+    library, words = context.library, [word for word in terms(said) if word not in ("et", "al")]
+    lists = library.select(replace(context.filters, kinds=("reference",), paper_ids=tuple(papers)))
+    keys = {chunk.paper_id for chunk in library.chunks(library.keywords.having(words, lists).tolist())}
+    found = []
+    for paper in (papers[key] for key in sorted(keys)):
+        entry = next((one for one in entries(library, paper) if set(words) <= set(terms(one.text))), None)
+        found += [(paper, entry)] if entry is not None else []
+    return _entries_with(said + ")" * (said.count("(") - said.count(")")), found, len(papers))
+
+
+def _entries_with(said: str, found: Sequence[tuple[Paper, ReferenceEntry]], read: int) -> Routed:
+    """`found` are the papers that cite what is said, each with its entry; `read` lists of references were read."""
+    title, note = f"“{said}”", f"Read the lists of references of {counted(read, 'paper')}."
     if not found:
-        said = Block("text", f"I found {title} in the references of no other paper.")
-        return Routed("mentions", note, (said,), nothing_found=True)
+        text = Block("text", f"I found {title} in the references of no other paper.")
+        return Routed("mentions", note, (text,), nothing_found=True)
     blocks = [Block("text", f"{counted(len(found), 'paper')} {'cites' if len(found) == 1 else 'cite'} {title}.")]
-    for one in found:
-        place = Citation(one.citing.file, one.page, one.text, True, one.citing.path, one.start, one.end)
-        blocks.append(Block("item", f"{short_label(one.citing)}: “{one.text}”", (place,)))
+    for paper, entry in found:
+        place = Citation(paper.file, entry.page, entry.text, True, paper.path, entry.start, entry.end)
+        blocks.append(Block("item", f"{short_label(paper)}: “{entry.text}”", (place,)))
     return Routed("mentions", note, _shortened(blocks))
 
 
@@ -149,7 +166,7 @@ class _LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A search for the papers that have a name, or several at once, in their text, or in their references."""
+    """A search for the papers that have a name, or several at once, in their text."""
 
     kind: str
     papers: dict[int, Paper]
@@ -169,12 +186,11 @@ class _Search:
         """The papers with the name, or with it without the word that says what it is, where more have that."""
         best = _LookedUp(name, (), {}, is_whole=True)
         first, _, last = name.rpartition(" ")
-        kinds = ("reference",) if self.kind == "cites" else ()
         for each in [name, first] if first and last.islower() and not first.islower() else [name]:
-            found, is_whole = find_phrases([each], self.papers, self.context, kinds)
+            found, is_whole = find_phrases([each], self.papers, self.context)
             if len(found) > len(best.found):
                 if aliases := aliases_of(each, found):
-                    found, is_whole = find_phrases([each, *aliases], self.papers, self.context, kinds)
+                    found, is_whole = find_phrases([each, *aliases], self.papers, self.context)
                 best = _LookedUp(each, aliases, found, is_whole)
         return best
 
@@ -189,20 +205,19 @@ class _Search:
         having = self._having(each, joined)
         names, many = listed([f"“{one.name}”" for one in each], joined), counted(len(self.papers), "paper")
         also = [f"“{name}”" for one in each for name in one.aliases]
-        where = "references" if self.kind == "cites" else "text"
         note = f"Looked for {listed([names, *also])} word for word in {many}."
         introduced = [
             Block("text", f"It is introduced in “{label(one, year=False)}” ({one.file}).") for one in self.own
         ]
         if not having:
             said = f"I found {'all of ' if len(each) > 1 and joined == 'and' else ''}{names} in "
-            said += f"the {where} of no other paper." if introduced else f"no {where} of the {many}"
+            said += "the text of no other paper." if introduced else f"no text of the {many}"
             said += "" if introduced else "; it may go by another name there."
             return Routed("mentions", note, (Block("text", said), *introduced), nothing_found=not introduced)
         said = "" if all(one.is_whole for one in each) else "At least "
         said += counted(len(having), "other paper" if introduced else "paper")
         said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"
-        blocks, hits = [Block("text", f"{said} in the {where}.")], dict[int, Hit]()
+        blocks, hits = [Block("text", f"{said} in the text.")], dict[int, Hit]()
         for key in having:
             found = [[one.found[key][at] for at in sorted(one.found[key])] for one in each if key in one.found]
             quotes = [_best_quote(places) for places in found] if len(blocks) <= _MOST_SHOWN else []

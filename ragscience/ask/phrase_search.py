@@ -78,17 +78,15 @@ Found = dict[int, dict[int, Place]]
 """By the id of each paper its places, each once though passages overlap, by their offset in the paper."""
 
 
-def find_phrases(
-    texts: Sequence[str], papers: Collection[int], context: RouteContext, kinds: tuple[str, ...] = ()
-) -> tuple[Found, bool]:
+def find_phrases(texts: Sequence[str], papers: Collection[int], context: RouteContext) -> tuple[Found, bool]:
     """(where those of the papers, by id, have one of the phrases; whether all passages with their words were read).
 
-    `kinds` of passages are read, or those that the filters say, most with the words first.
+    The passages with most of the words are read first.
     """
     import numpy as np
 
     found, is_whole, library = Found(), True, context.library
-    kept = replace(context.filters, kinds=kinds or context.filters.kinds, paper_ids=tuple(papers))
+    kept = replace(context.filters, paper_ids=tuple(papers))
     ids = library.select(kept) if papers else None
     for phrase in map(Phrase, texts) if ids is not None else ():
         having = [library.keywords.having(_terms(text), ids) for text in _spellings(phrase) if _terms(text)]

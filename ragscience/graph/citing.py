@@ -27,17 +27,24 @@ _ARXIV = re.compile(r"arxiv[^\d]{0,20}(\d{4}\.\d{4,5})(?:v\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """An entry of a paper's list of references that is about another paper of the library."""
+class ReferenceEntry:
+    """An entry of a paper's list of references."""
 
-    citing: Paper
-    cited: Paper
     page: int
     start: int
     end: int
-    """Where it is in the text of the citing paper."""
+    """Where it is in the text of the paper."""
     text: str
     """On one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An entry that is about another paper of the library."""
+
+    citing: Paper
+    cited: Paper
+    entry: ReferenceEntry
 
 
 class Citations:
@@ -67,9 +74,9 @@ class Citations:
         """What the paper cites."""
         if paper.paper_id not in self._read:
             found: dict[int, Reference] = {}
-            for page, start, end, text in entries(self._library, paper):
-                if (cited := self._titles.named(text, paper)) is not None:
-                    found.setdefault(cited.paper_id, Reference(paper, cited, page, start, end, text))
+            for entry in entries(self._library, paper):
+                if (cited := self._titles.named(entry.text, paper)) is not None:
+                    found.setdefault(cited.paper_id, Reference(paper, cited, entry))
             self._read[paper.paper_id] = found
         return [*self._read[paper.paper_id].values()]
 
@@ -82,7 +89,7 @@ class Citations:
 
     def elsewhere(self, paper: Paper) -> list[str]:
         """The identifiers of what the paper cites and the library lacks: a DOI, or "arXiv:" with an id, each once."""
-        absent = [text for *_, text in entries(self._library, paper) if self._titles.named(text, paper) is None]
+        absent = [one.text for one in entries(self._library, paper) if self._titles.named(one.text, paper) is None]
         return list(dict.fromkeys(one for text in absent for one in identifiers(text)))
 
     def _having(self, paper: Paper) -> set[int]:
@@ -99,14 +106,15 @@ class Citations:
         return sure | {chunk.paper_id for chunk in chunks if _is_near(words, _letters(_words(chunk.text)))}
 
 
-def entries(library: Store, paper: Paper) -> Iterator[tuple[int, int, int, str]]:
-    """(page, start, end, text on one line) of each entry of a paper's list of references."""
+def entries(library: Store, paper: Paper) -> Iterator[ReferenceEntry]:
+    """The entries of a paper's list of references."""
     contents = library.contents(paper.paper_id)
     texts = {page.number: (page.start, text) for page, text in zip(contents.pages, contents.texts, strict=True)}
     for one in contents.elements:
         if one.kind == "reference":
             start, text = texts[one.page]
-            yield one.page, one.start, one.end, " ".join(text[max(0, one.start - start) : one.end - start].split())
+            said = " ".join(text[max(0, one.start - start) : one.end - start].split())
+            yield ReferenceEntry(one.page, one.start, one.end, said)
 
 
 def identifiers(entry: str) -> list[str]:

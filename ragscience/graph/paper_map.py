@@ -215,10 +215,10 @@ def map_drawing(library: Store, graph: KnowledgeGraph, *, title_of: Callable[[Pa
         label = _short(one.label)
         nodes.append(MapNode(label, one.entity_type, x, y, radius, degree, names, fact, its, found, more))
     lines = [MapEdge(one, other, SIMILAR, cosine, ()) for one, other, cosine in drawn]
-    for entry in Citations.of(library).all:
-        if entry.citing.paper_id in at and entry.cited.paper_id in at:
-            proof = Evidence(entry.citing.file, entry.page, entry.text)
-            lines.append(MapEdge(at[entry.citing.paper_id], at[entry.cited.paper_id], CITES, 1.0, (proof,)))
+    for reference in Citations.of(library).all:
+        if reference.citing.paper_id in at and reference.cited.paper_id in at:
+            proof = Evidence(reference.citing.file, reference.entry.page, reference.entry.text)
+            lines.append(MapEdge(at[reference.citing.paper_id], at[reference.cited.paper_id], CITES, 1.0, (proof,)))
     index_of = {one.key: len(kept) + index for index, one in enumerate(entities)}
     for relation, chunks in zip(relations, proofs, strict=True):
         both = [graph.entity(key).names for key in (relation.source, relation.target)]

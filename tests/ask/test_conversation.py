@@ -57,6 +57,8 @@ def names(tmp_path_factory):
         ([ABOUT_TIDE], "no, I meant KTR", "correction", "Which optimizer does KTR use?", (KILN,)),
         ([ABOUT_TIDE], "ok and what does Lantern dim?", "new", "What does Lantern dim?", ()),
         ([ABOUT_TIDE], "What is a kiln made of?", "new", "What is a kiln made of?", ()),
+        ([ABOUT_TIDE], "Where does the heat that KTR needs come from?", "new",
+         "Where does the heat that KTR needs come from?", ()),
         ([ABOUT_TIDE], "why?", "follow-up", "Why? Which optimizer does TideNet use?", (TIDE,)),
         ([Turn("Who wrote TideNet?", f"Ada ({TIDE}, p.1).")], "and when?", "follow-up", "When? Who wrote TideNet?",
          (TIDE,)),

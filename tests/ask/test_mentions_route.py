@@ -43,6 +43,13 @@ def test_who_cites_a_paper_is_read_from_the_references(ask):
     assert said.startswith("1 paper cites “Warm Hives in Cold Winters”.\nWaggle (2016): “B. Lind. Warm hives")
 
 
+def test_a_work_that_the_library_lacks_is_found_by_all_its_words_in_an_entry(ask):
+    said = ask("Which papers cite Adam (Bees)?")
+    assert said.startswith("1 paper cites “Adam (Bees)”.\nWaggle (2016): “")
+    assert "Adam Moor. Bees. 1999.”" in said
+    assert ask("Which papers cite Adam (Wasps)?") == ("I found “Adam (Wasps)” in the references of no other paper.")
+
+
 def test_an_acronym_counts_with_what_it_stands_for(ask):
     said = ask("Which papers mention a queen excluding gate?")
     assert said.startswith("2 papers have “queen excluding gate” (also as “QEG”) in the text")

@@ -22,7 +22,10 @@ class WorkRound(Round):
         before, goal = self.state.pairs, self.state.after_ingest(is_sync=is_sync)
         fault = self._fault()
         ran = self._command("ingest.py", "sync" if is_sync else "add", fault=fault)
-        self._settle(before, [goal], is_reached_now=is_done(ran))
+        unread = {name for name in self.state.disk if f"/{name}: It cannot be read" in ran.err}
+        without = frozenset((name, md5) for name, md5 in goal if name not in unread)
+        # A paper whose file has another name now, and cannot be read there, is in the folder alone until the next run.
+        self._settle(before, [without, goal], is_reached_now=is_done(ran))
 
     def _remove(self) -> None:
         if not self.state.held:
