@@ -117,7 +117,7 @@ def is_in_section(part: str, section: str) -> bool:
 EVERY_KIND = "all"
 """In `Filters.kinds`: every kind, references and figures included."""
 _LAST_YEAR = 9999
-_KNOWN = "`python ingest.py show PAPER` shows a paper's authors and year."
+_KNOWN = "`python ingest.py show PAPER` shows a paper's {}."
 _FILTERS_KEPT = 4
 """Filters whose passages stay in memory until the library changes."""
 
@@ -198,9 +198,8 @@ def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None
         groups.append(set(filters.paper_ids))
     if filters.years:
         groups.append(_of_years(papers, *filters.years))
-    if filters.authors:
-        groups.append(_of_authors(papers, filters.authors))
-    for name, wanted in (("collection", filters.collections), ("tag", filters.tags), ("type", filters.item_types)):
+    labels = {"author": filters.authors, "collection": filters.collections, "tag": filters.tags}
+    for name, wanted in (labels | {"type": filters.item_types}).items():
         if wanted:
             groups.append(_labelled(papers, name, wanted))
     return set.intersection(*groups) if groups else None
@@ -212,44 +211,30 @@ def _of_years(papers: Sequence[Paper], first: int, last: int) -> set[int]:
         years = sorted({paper.metadata.year for paper in papers if paper.metadata.year})
         have = f"The papers are from {years[0]} to {years[-1]}." if years else "No paper has a known year."
         span = str(first) if first == last else f"{first} to {last}" if last < _LAST_YEAR else f"{first} or later"
-        raise NothingFound(f"No paper is of {span}.", f"{have} {_KNOWN}")
-    return found
-
-
-def _of_authors(papers: Sequence[Paper], parts: Sequence[str]) -> set[int]:
-    """The papers with an author whose name contains any of the parts."""
-    authors = [(paper.paper_id, [plain_name(name) for name in paper.metadata.authors]) for paper in papers]
-    found: set[int] = set()
-    for part in parts:
-        plain = plain_name(part)
-        fitting = {paper_id for paper_id, names in authors if any(plain in name for name in names)}
-        if not fitting:
-            names = {name: name for paper in papers for name in paper.metadata.authors}
-            raise NothingFound(f"No paper has an author {part!r}.", f"{did_you_mean(part, names)} {_KNOWN}".strip())
-        found |= fitting
+        raise NothingFound(f"No paper is of {span}.", f"{have} {_KNOWN.format('authors and year')}")
     return found
 
 
 def _labels(paper: Paper, name: str) -> tuple[str, ...]:
-    """A paper's collections, tags, or its type of item."""
+    """A paper's authors, collections, tags, or its type of item."""
     known = paper.metadata
-    return {"collection": known.collections, "tag": known.tags, "type": (known.item_type,)}[name]
+    every = {"author": known.authors, "collection": known.collections, "tag": known.tags, "type": (known.item_type,)}
+    return every[name]
 
 
 def _labelled(papers: Sequence[Paper], name: str, wanted: Sequence[str]) -> set[int]:
-    """The papers with any of the labels; a part of a collection's name is enough."""
+    """The papers with any of the labels; a part of an author's or a collection's name is enough."""
+    plain, is_part = plain_name if name == "author" else fold, name in ("author", "collection")
+    labels = [(paper.paper_id, text, plain(text)) for paper in papers for text in _labels(paper, name) if text]
     found: set[int] = set()
     for label in wanted:
-        folded = fold(label.strip())
-
-        def fits(text: str, folded: str = folded) -> bool:
-            return folded in fold(text) if name == "collection" else folded == fold(text)
-
-        fitting = {paper.paper_id for paper in papers if any(fits(text) for text in _labels(paper, name) if text)}
+        part = plain(label.strip())
+        fitting = {paper_id for paper_id, _, text in labels if (part in text if is_part else part == text)}
         if not fitting:
-            names = {text: text for paper in papers for text in _labels(paper, name) if text}
-            known = "`python ingest.py show PAPER` shows a paper's collections and tags."
-            raise NothingFound(f"No paper has the {name} {label!r}.", f"{did_you_mean(label, names)} {known}".strip())
+            hint = did_you_mean(label, {text: text for _, text, _ in labels})
+            article, known = ("an", "authors and year") if name == "author" else ("the", "collections and tags")
+            fix = f"{hint} {_KNOWN.format(known)}".strip()
+            raise NothingFound(f"No paper has {article} {name} {label!r}.", fix)
         found |= fitting
     return found
 

@@ -316,11 +316,7 @@ def keyword_scores(library: Store, text: str, ids: Sequence[int] | Ids) -> Score
     terms = tokenize(text)
     if not terms or not len(ids):
         return np.zeros(len(ids), np.float64)
+    numbers = [int(one) for one in ids]
     with library.snapshot():
-        return bm25(terms, _terms_of(library, ids), library.keywords.frequencies(terms))
-
-
-def _terms_of(library: Store, ids: Sequence[int] | Ids) -> list[list[str]]:
-    """The terms of each passage; none of a missing one."""
-    found = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks([int(one) for one in ids])}
-    return [found.get(int(one), []) for one in ids]
+        found = {chunk.chunk_id: tokenize(chunk.searched) for chunk in library.chunks(numbers)}
+        return bm25(terms, [found.get(one, []) for one in numbers], library.keywords.frequencies(terms))

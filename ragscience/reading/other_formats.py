@@ -195,9 +195,7 @@ def _plain_block(text: str, *, may_be_heading: bool) -> dict[str, Any]:
     return {"t": "Para", "c": [{"t": "Str", "c": text}]}
 
 
-def _problem(
-    path: Path, what: str, reason: str, fix: str = "Skip it, or save it again with another program."
-) -> FileProblem:
+def _problem(path: Path, what: str, reason: str, fix: str = _AGAIN) -> FileProblem:
     return FileProblem(f"{printable_name(path)} {what}.", clean_text(fix), reason=reason)
 
 

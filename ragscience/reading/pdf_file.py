@@ -263,13 +263,10 @@ def _hold(words: Sequence[Sequence[Any]], quads: Sequence[Any], quote: str) -> b
     """
     point = load_pymupdf().Point
     rects = [quad.rect for quad in quads]
-    inside = [word for word in words if any(point(_centre(word)) in rect for rect in rects)]
+    centres = (point((word[0] + word[2]) / 2, (word[1] + word[3]) / 2) for word in words)
+    inside = [word for word, at in zip(words, centres, strict=True) if any(at in rect for rect in rects)]
     shown, wanted = _pieces("".join(word[4] for word in inside)), _pieces(quote)
     return bool(quads) and len(wanted & shown) >= _SHARED_PIECES * len(wanted)
-
-
-def _centre(word: Sequence[Any]) -> tuple[float, float]:
-    return (word[0] + word[2]) / 2, (word[1] + word[3]) / 2
 
 
 def _pieces(text: str) -> set[str]:
