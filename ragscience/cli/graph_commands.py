@@ -60,12 +60,12 @@ def build_graph(
         if llm or local or again or not any(others):
             built = graph.build(request, on_event=screen)
             STATUS.hide()
-            for line in built.report.failures[:MOST_FAILURES_SHOWN]:
+            for line in built.failures[:MOST_FAILURES_SHOWN]:
                 say(line)
-            if len(built.report.failures) > MOST_FAILURES_SHOWN:
-                say(f"and {len(built.report.failures) - MOST_FAILURES_SHOWN} more of this kind")
+            if len(built.failures) > MOST_FAILURES_SHOWN:
+                say(f"and {len(built.failures) - MOST_FAILURES_SHOWN} more of this kind")
             screen.tell(_summary(built, request))
-            code = SOME_FAILED if built.report.failures else 0
+            code = SOME_FAILED if built.failures else 0
         for target, write in ((export, graph.export_jsonl), (graphml, graph.export_graphml)):
             if target:
                 went = write(target)
@@ -75,12 +75,11 @@ def build_graph(
 
 def _summary(built: GraphBuild, request: GraphRequest) -> str:
     """What reading did, in one line."""
-    report = built.report
-    nothing = not report.passages and not report.failures
-    read = f"read {counted(report.passages, 'passage')} of {counted(report.papers, 'paper')}"
+    nothing = not built.passages and not built.failures
+    read = f"read {counted(built.passages, 'passage')} of {counted(built.papers, 'paper')}"
     parts = ["no new passages to read" if nothing else read]
-    parts += [f"{len(report.failures)} failed"] * bool(report.failures)
-    parts += [f"{counted(report.left, 'passage')} left for the next run"] * bool(report.left)
+    parts += [f"{len(built.failures)} failed"] * bool(built.failures)
+    parts += [f"{counted(built.left, 'passage')} left for the next run"] * bool(built.left)
     options = (" --llm" if request.by_llm else "") + (" --depth full" if request.full else "")
     graph = f"the graph has {_size(built.entities, built.relations)}, {built.stated:,} of them stated"
     return f"{', '.join(parts)}: {graph}. After new papers, `python ingest.py graph{options}` updates it."

@@ -16,7 +16,8 @@ from ragscience.engine.events import ModelChosen, OnEvent, PassagesRead, unheard
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.graph import graph_exchange, traversal
 from ragscience.graph.citing import Citations
-from ragscience.graph.extraction import Report, extract_by_llm, extract_locally
+from ragscience.graph.extraction import GraphBuild as GraphBuild
+from ragscience.graph.extraction import extract_by_llm, extract_locally
 from ragscience.graph.graph_model import KnowledgeGraph, load_graph
 from ragscience.graph.graph_records import CO_OCCURS as CO_OCCURS
 from ragscience.graph.graph_records import ENTITY_TYPES, Entity, Relation
@@ -47,17 +48,6 @@ class GraphRequest:
     full: bool = False
     again: bool = False
     """Also read passages again that were read before."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphBuild:
-    """What reading did, and how large the graph is now."""
-
-    report: Report
-    entities: int
-    relations: int
-    stated: int
-    """Relations that are more than two names in one sentence."""
 
 
 def types_named(text: str | None) -> tuple[str, ...]:
@@ -93,12 +83,13 @@ class LibraryGraph:
                 choice = self._shared.models.llm_choice(settings, "llm")
                 assert choice.model is not None  # noqa: S101 - for the type: one that is asked for by name is there
                 on_event(ModelChosen(choice.warning or f"answers: {choice.model.name} ({choice.why})"))
-                report = extract_by_llm(library, choice.model, types, settings, progress, full=request.full)
+                built = extract_by_llm(library, choice.model, types, settings, progress, full=request.full)
             else:
-                report = extract_locally(library, types, progress)
+                built = extract_locally(library, types, progress)
             graph = load_graph(library)
-        stated = sum(one.relation != CO_OCCURS for one in graph.relations())
-        return GraphBuild(report, len(graph), graph.relation_count, stated)
+        built.entities, built.relations = len(graph), graph.relation_count
+        built.stated = sum(one.relation != CO_OCCURS for one in graph.relations())
+        return built
 
     # In and out
 

@@ -159,30 +159,29 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass
-class Report:
-    """The result of a run."""
+class GraphBuild:
+    """The result of a run, and how large the graph is after it."""
 
     passages: int = 0
     """Passages read and stored."""
     papers: int = 0
-    mentions: int = 0
-    relations: int = 0
-    """Relations other than co-occurrence."""
     failures: list[str] = field(default_factory=list)
     left: int = 0
     """Passages that were skipped, because the model failed too often."""
+    entities: int = 0
+    relations: int = 0
+    stated: int = 0
+    """Relations that are more than two names in one sentence."""
 
     def keep(self, library: Store, extractor: str, version: str, found: Sequence[Extracted]) -> None:
         """Store what was found in some passages, and count it."""
         library.graph.put(extractor, version, [(each.chunk_id, records.encoded(each)) for each in found])
         self.passages += len(found)
-        self.mentions += sum(len(each.mentions) for each in found)
-        self.relations += sum(triple.relation != records.CO_OCCURS for each in found for triple in each.triples)
 
 
-def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgress) -> Report:
+def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgress) -> GraphBuild:
     """Read all passages that the current rules have not read, paper by paper; stores a batch at a time."""
-    version, report = f"{VERSION} {','.join(sorted(types))}", Report()
+    version, report = f"{VERSION} {','.join(sorted(types))}", GraphBuild()
     pending = frozenset(library.graph.pending("local", version))
     on_progress(0, len(pending))
     for _, chunks in _papers(library, pending):
@@ -197,13 +196,13 @@ def extract_locally(library: Store, types: Sequence[str], on_progress: OnProgres
 
 def extract_by_llm(
     library: Store, llm: ChatModel, types: Sequence[str], settings: Settings, on_progress: OnProgress, *, full: bool
-) -> Report:
+) -> GraphBuild:
     """Ask a model about each paper's title and abstract, if `full` about every passage, that it has not read yet.
 
     Each reply is stored at once. A passage without a usable one is left for the next run. Raises ModelProblem if the
     server gave no reply at all.
     """
-    report = Report()
+    report = GraphBuild()
     version = f"{LLM_VERSION} {f'{llm.name} {llm.digest[:12]}'.strip()} {','.join(sorted(types))}"
     pending = frozenset(library.graph.pending("llm", version))
     prompts = [

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from ragscience.core.errors import ModelProblem, shown_address
+from ragscience.core.tokenizing import some_of
 from ragscience.models import model_http as http
 from ragscience.models.model_http import MALFORMED, positive
 from ragscience.models.model_protocols import ModelDetails, ServerStatus
@@ -270,9 +271,7 @@ class OpenAIServer(ModelServer):
 
     def without(self, name: str) -> ModelProblem:
         """The problem that it has no such model, with those that it has."""
-        models = sorted(self.status.models)
-        more = f" and {len(models) - _MOST_NAMED} more" if len(models) > _MOST_NAMED else ""
-        has = f"it has {', '.join(models[:_MOST_NAMED])}{more}" if models else "it lists none"
+        has = f"it has {some_of(sorted(self.status.models), _MOST_NAMED)}" if self.status.models else "it lists none"
         variable = "RAG_EMBEDDING_MODEL" if "EMBED" in self.setting else "RAG_LLM"
         problem = f"The server at {self.shown} has no model {name}: {has}."
         return ModelProblem(problem, f"Name one that it has in {variable}.")

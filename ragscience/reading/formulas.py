@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ragscience.core.records import Box
 from ragscience.core.sentences import UNSURE
+from ragscience.reading.text_rows import runs
 from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, box_around, hanging_height
 
 _SMALL = 0.86
@@ -277,14 +278,8 @@ def _stack(parts: Iterable[FormulaPart], edge: float, step: int) -> list[Formula
 def _lines(parts: list[FormulaPart]) -> list[list[FormulaPart]]:
     """The parts of each line, from top to bottom."""
     size = max(one.size for one in parts if one.kind != "large" or len(parts) == 1) if parts else 0.0
-    bases: list[list[FormulaPart]] = []
-    for one in sorted(parts, key=lambda one: one.base):
-        if one.size <= _SMALL * size or one.kind:
-            continue
-        if bases and one.base - bases[-1][-1].base < 0.9 * size:
-            bases[-1].append(one)
-        else:
-            bases.append([one])
+    full = sorted((one for one in parts if one.size > _SMALL * size and not one.kind), key=lambda one: one.base)
+    bases = runs(full, lambda line, one: one.base - line[-1].base < 0.9 * size)
     stands = [_stand(line)[0] for line in bases] or [parts[0].base]
     for one in parts:
         inside = [base for base in stands if one.y0 < base - 0.4 * size and base < one.y1]

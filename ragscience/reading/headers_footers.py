@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby, pairwise, takewhile
 
-from ragscience.reading.text_rows import Measures, Placed, Row
+from ragscience.reading.text_rows import Measures, Placed, Row, runs
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Z]|[IVX]+)(?:\.\d{1,2}){0,3}[.:)]?|\[\d{1,3}\]|[•–—-]")
@@ -26,12 +26,8 @@ def find_zones(segments: list[Row], gutter: float) -> list[tuple[bool, list[Row]
     rest = [row for row in segments if id(row) not in body and row not in spanning]
     lines = [row for row in segments if id(row) in body]
     marks = sorted([(row.base, False) for row in lines] + [(row.base, True) for row in spanning])
-    bounds: list[tuple[bool, float, float]] = []
-    for base, is_spanning in marks:
-        if bounds and bounds[-1][0] == is_spanning:
-            bounds[-1] = is_spanning, bounds[-1][1], base
-        else:
-            bounds.append((is_spanning, base, base))
+    some = runs(marks, lambda run, mark: run[0][1] == mark[1])
+    bounds = [(run[0][1], run[0][0], run[-1][0]) for run in some]
     if not bounds:
         return [(False, segments)]
     zones: list[tuple[bool, list[Row]]] = [(is_spanning, []) for is_spanning, _, _ in bounds]
@@ -192,14 +188,7 @@ def _line_numbers(segments: Sequence[Row]) -> set[int]:
 
 def _ends(segments: Sequence[Row], height: float) -> list[list[Row]]:
     """The lines at the top and at the bottom of a page, each of one or more segments."""
-    lines: list[list[Row]] = []
-    for row in segments:
-        if row.turn:
-            continue
-        if lines and row.base - lines[-1][0].base < 3:
-            lines[-1].append(row)
-        else:
-            lines.append([row])
+    lines = runs((row for row in segments if not row.turn), lambda line, row: row.base - line[0].base < 3)
     top = [line for line in lines[:_MOST_ROWS] if line[0].base < _MARGIN * height]
     bottom = [line for line in lines[-_MOST_ROWS:] if line[0].base > (1 - _MARGIN) * height and line not in top]
     inner = top[_MOST_NUMBERS:] + bottom[:-_MOST_NUMBERS]

@@ -17,7 +17,7 @@ from ragscience.reading.floats import CAPTION
 from ragscience.reading.heading_text import heading_number
 from ragscience.reading.side_by_side import caption_starts
 from ragscience.reading.table_columns import SAME, Level, levels_of
-from ragscience.reading.text_rows import Row, TableArea, make_rows, split_row, widest_gap
+from ragscience.reading.text_rows import Row, TableArea, make_rows, runs, split_row, widest_gap
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REACH = 4.5
@@ -322,11 +322,7 @@ def _count_cells(row: Row) -> int:
 
 def _text_cells(row: Row, level: Level) -> tuple[int, int]:
     """How many cells of a row are lines of running text, long and of words, and how many there are."""
-    parts = [[row.pieces[0]]]
-    for piece in row.pieces[1:]:
-        if piece.x0 - parts[-1][-1].x1 > _CELL_GAP * row.size:
-            parts.append([])
-        parts[-1].append(piece)
+    parts = runs(row.pieces, lambda part, piece: piece.x0 - part[-1].x1 <= _CELL_GAP * row.size)
     text = sum(
         part[-1].x1 - part[0].x0 > 0.2 * (level.x1 - level.x0)
         and sum(len(_WORD.findall(piece.text)) for piece in part) >= 4

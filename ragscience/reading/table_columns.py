@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from ragscience.core.records import Box
-from ragscience.reading.text_rows import Placed
+from ragscience.reading.text_rows import Placed, runs
 from ragscience.reading.text_spans import TextPiece
 
 SAME = 3.0
@@ -39,14 +39,8 @@ class Level:
 def levels_of(rules: Sequence[Box], narrowest: float = _NARROWEST) -> list[Level]:
     """The horizontal ones of the boxes of rules from top to bottom, those at one height joined where they touch."""
     flat = sorted(((y0 + y1) / 2, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0)
-    lines: list[list[tuple[float, float, float]]] = []
-    for rule in flat:
-        if lines and rule[0] - lines[-1][0][0] < _AT_ONE_HEIGHT:
-            lines[-1].append(rule)
-        else:
-            lines.append([rule])
     found = []
-    for line in lines:
+    for line in runs(flat, lambda line, rule: rule[0] - line[0][0] < _AT_ONE_HEIGHT):
         parts: list[Level] = []
         for y, x0, x1 in sorted(line, key=lambda rule: rule[1]):
             if parts and x0 <= parts[-1].x1 + SAME:
@@ -241,16 +235,13 @@ def _gaps(rows: Sequence[Sequence[Cell]]) -> list[float]:
 
 def cells_of(one: Placed, gap: float, bounds: Sequence[float]) -> list[Cell]:
     """The runs of pieces with less than `gap` font sizes and none of the bounds between them."""
-    groups: list[list[TextPiece]] = []
-    right = 0.0
-    for piece in sorted(one.row.pieces, key=lambda piece: piece.x0):
-        is_near = bool(groups) and piece.x0 - right <= gap * one.row.size
-        if is_near and not any(right - 1 <= bound <= piece.x0 + 1 for bound in bounds):
-            groups[-1].append(piece)
-            right = max(right, piece.x1)
-        else:
-            groups.append([piece])
-            right = piece.x1
+
+    def belongs(group: list[TextPiece], piece: TextPiece) -> bool:
+        right = max(before.x1 for before in group)
+        is_parted = any(right - 1 <= bound <= piece.x0 + 1 for bound in bounds)
+        return piece.x0 - right <= gap * one.row.size and not is_parted
+
+    groups = runs(sorted(one.row.pieces, key=lambda piece: piece.x0), belongs)
     return [cell_of(group, one.row.base, one.row.size) for group in groups]
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from ragscience.core.records import Box
 from ragscience.reading.table_cells import Grid, Spanning
 from ragscience.reading.table_columns import SAME, Cell, Level, column_bounds
-from ragscience.reading.text_rows import Placed, join_spans
+from ragscience.reading.text_rows import Placed, join_spans, runs
 from ragscience.reading.text_spans import box_around
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -196,13 +196,8 @@ class _Table:
         """The rows, with the label of several rows that stands at their middle in the first of them."""
         if len(self.grid.edges) < 2:
             return rows
-        groups: list[list[_Row]] = []
-        for row in rows:
-            above = groups[-1][-1].lines[-1] if groups else None
-            if above is not None and not self.grid.level_between(above, row.lines[0], self.grid.full):
-                groups[-1].append(row)
-            else:
-                groups.append([row])
+        between, full = self.grid.level_between, self.grid.full
+        groups = runs(rows, lambda group, row: not between(group[-1].lines[-1], row.lines[0], full))
         return [row for group in groups for row in _labelled(group)]
 
     def _belongs_above(self, slots: list[list[Cell]], above: list[list[Cell]], one: Placed, before: Placed) -> bool:

@@ -218,7 +218,7 @@ class IngestQueue:
         job = Job("build the knowledge graph")
 
         def work(hear: OnEvent) -> None:
-            job.warnings += self._engine.graph.build(request, on_event=hear).report.failures[:MOST_WARNINGS]
+            job.warnings += self._engine.graph.build(request, on_event=hear).failures[:MOST_WARNINGS]
 
         self.put(job, work, person)
         return job
