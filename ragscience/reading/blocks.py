@@ -8,7 +8,7 @@ from itertools import groupby
 
 from ragscience.reading.headers_footers import FOOTNOTE_MARK, mark_footnotes
 from ragscience.reading.heading_text import REFERENCES, heading_number
-from ragscience.reading.text_rows import Measures, Placed, is_prose
+from ragscience.reading.text_rows import Measures, Placed, grouped, is_prose
 
 _BULLET = re.compile(r"(?:[•◦▪▫‣∙●○■□–—*·⋄►➢✓-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
 _ENTRY = re.compile(r"\[[\w+\-., ]{1,24}\]|\d{1,3}\.\s|\(\d{1,3}\)\s")
@@ -322,12 +322,10 @@ def _strays(placed: Sequence[Placed], equations: set[int]) -> dict[int, int]:
     They are large brackets, limits and accents.
     """
     found: dict[int, int] = {}
-    hosts: defaultdict[int, list[int]] = defaultdict(list)
-    for index in sorted(equations):
-        hosts[placed[index].page].append(index)
+    hosts = grouped((placed[index].page, index) for index in sorted(equations))
     for index, one in enumerate(placed):
         row = one.row
-        if index in equations or one.kind or row.turn or not hosts[one.page] or _words(row.text):
+        if index in equations or one.kind or row.turn or one.page not in hosts or _words(row.text):
             continue
         for other in hosts[one.page]:
             host, gap = placed[other], 0.7 * placed[other].row.size

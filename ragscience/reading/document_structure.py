@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragscience.core.records import Box, Document, Element, Line, Page
+from ragscience.reading import text_rows
 from ragscience.reading.blocks import RowBlock, make_blocks
 from ragscience.reading.columns import reading_order
 from ragscience.reading.floats import find_floats
@@ -18,7 +19,7 @@ from ragscience.reading.headings import Headings
 from ragscience.reading.table_areas import PageTables, find_table_areas
 from ragscience.reading.tables import TableRow, markdown_row, table_rows
 from ragscience.reading.text_cleaning import mend_accents
-from ragscience.reading.text_rows import LaidPage, Placed, Region, Row, TableArea, make_segments, measure, place_rows
+from ragscience.reading.text_rows import LaidPage, Placed, Region, Row, TableArea
 from ragscience.reading.text_spans import PageSpans, box_around, box_on_page
 
 Place = TypeVar("Place", Line, Element)
@@ -79,13 +80,11 @@ def _segments(spans: PageSpans) -> list[Row]:
     for piece in spans.pieces:
         turns[piece.turn] += len(piece.text)
     by_turn = ([one for one in spans.pieces if one.turn == turn] for turn, _ in turns.most_common())
-    return [row for pieces in by_turn for row in make_segments(pieces)]
+    return [row for pieces in by_turn for row in text_rows.make_segments(pieces)]
 
 
 def _laid_page(source: SourcePage, page: PageTables) -> LaidPage:
-    by_turn: dict[int, list[Row]] = {}
-    for row in page.rest:
-        by_turn.setdefault(row.turn, []).append(row)
+    by_turn = text_rows.grouped((row.turn, row) for row in page.rest)
     width, height = source.spans.width, source.spans.height
     regions = [region for turned in by_turn.values() for region in reading_order(turned, width)]
     # Of tables side by side the left one is put in last, before the others.
@@ -119,8 +118,8 @@ def _place_of(table: TableArea, regions: Sequence[Region]) -> int:
 
 
 def _assembled(laid: dict[int, LaidPage], sources: dict[int, SourcePage]) -> Assembled:
-    placed = place_rows(list(laid.values()))
-    measures = measure(placed)
+    placed = text_rows.place_rows(list(laid.values()))
+    measures = text_rows.measure(placed)
     find_floats(placed, laid, measures)
     Headings(placed, measures).mark()
     assembled = Assembled(laid, Vocabulary([one.row.text for one in placed]))
@@ -150,9 +149,7 @@ def _document(
 ) -> Document:
     """The assembled text, with the plain pages inserted."""
     whole = "".join(assembled.parts)
-    elements: dict[int, list[Element]] = {number: [] for number in assembled.bounds}
-    for element in assembled.elements:
-        elements[element.page].append(element)
+    elements = text_rows.grouped((element.page, element) for element in assembled.elements)
     text, pages, moved = "", [], []
     last = 0
     for source, margin_text in zip(sources, margin_texts, strict=True):
@@ -174,7 +171,7 @@ def _document(
             last = beyond
             lines = tuple(_moved(one, shift) for one in assembled.lines[source.number])
             pages.append(Page(source.number, start, len(text), source.warning, lines, margin_text))
-            moved += [_moved(one, shift) for one in elements[source.number]]
+            moved += [_moved(one, shift) for one in elements.get(source.number, ())]
         else:
             pages.append(Page(source.number, len(text), len(text), source.warning, (), margin_text))
     return Document(text, tuple(pages), elements=tuple(moved))

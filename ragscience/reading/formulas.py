@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from ragscience.core.records import Box
 from ragscience.core.sentences import UNSURE
-from ragscience.reading.text_rows import runs
+from ragscience.reading.text_rows import grouped, runs
 from ragscience.reading.text_spans import ASCENT, AXIS, DESCENT, LARGE, TextPiece, box_around, hanging_height
 
 _SMALL = 0.86
@@ -199,10 +199,7 @@ def _with_limits(parts: list[FormulaPart]) -> list[FormulaPart]:
 def _words(parts: Sequence[FormulaPart]) -> list[FormulaPart]:
     """The names of functions that have limits, such as "max", as parts."""
     found = []
-    lines: dict[tuple[float, float], list[FormulaPart]] = {}
-    for one in parts:
-        lines.setdefault((one.base, one.size), []).append(one)
-    for line in lines.values():
+    for line in grouped(((one.base, one.size), one) for one in parts).values():
         line.sort(key=lambda one: one.x0)
         text = ""
         starts = []

@@ -4,11 +4,11 @@ They are found by repetition: the same words, apart from digits, at the same hei
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby, pairwise, takewhile
 
-from ragscience.reading.text_rows import Measures, Placed, Row, runs
+from ragscience.reading.text_rows import Measures, Placed, Row, grouped, runs
 
 _CAPTION = re.compile(r"(?:Figure|Fig\.|Table|TABLE|FIGURE|Algorithm)\s?\d+")
 _ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Z]|[IVX]+)(?:\.\d{1,2}){0,3}[.:)]?|\[\d{1,3}\]|[•–—-]")
@@ -167,11 +167,9 @@ def without_headers_footers(
 
 def _line_numbers(segments: Sequence[Row]) -> set[int]:
     """The ids of line numbers: below each other at the page's edge, rising by 1 or 5."""
-    columns: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in segments:
-        if not row.turn and _LINE_NUMBER.fullmatch(row.text):
-            columns["left", round(row.x0 / 4)].append(row)
-            columns["right", round(row.x1 / 4)].append(row)
+    numbers = [row for row in segments if not row.turn and _LINE_NUMBER.fullmatch(row.text)]
+    sides = (((side, round(x / 4)), row) for row in numbers for side, x in (("left", row.x0), ("right", row.x1)))
+    columns = grouped(sides)
     found: set[int] = set()
     for rows in columns.values():
         if len(rows) < _LEAST_LINE_NUMBERS:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ragscience.reading import heading_text as wording
 from ragscience.reading.heading_text import LETTER, REFERENCES, Numbered, Style
-from ragscience.reading.text_rows import Measures, Placed
+from ragscience.reading.text_rows import Measures, Placed, grouped
 
 _NAME = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MATHS = re.compile(r"[∑∏∫√≤≥≈∥∂∇∈∞ˆ˜�]|\b[A-Za-z]{1,2}\([a-z]\)")
@@ -67,10 +67,9 @@ class Headings:
 
     def _running_heads(self) -> set[int]:
         """The first rows of pages that say the same on three pages, but for a number."""
-        tops: dict[str, list[int]] = {}
-        for index, one in enumerate(self.placed):
-            if index == 0 or self.placed[index - 1].page != one.page:
-                tops.setdefault(_DIGITS.sub("", one.row.text).casefold().strip(), []).append(index)
+        pages = [0, *(one.page for one in self.placed)]
+        firsts = [(index, one) for index, one in enumerate(self.placed) if pages[index] != one.page]
+        tops = grouped((_DIGITS.sub("", one.row.text).casefold().strip(), index) for index, one in firsts)
         return {index for key, rows in tops.items() if len(rows) >= 3 and key not in _PARTS for index in rows}
 
     def _free(self, candidates: Sequence[int], chosen: Sequence[int], numbered: int) -> set[int]:
@@ -90,12 +89,10 @@ class Headings:
 
         A paper's examples of prompts and answers look like headings: some of them are sentences.
         """
-        groups: dict[tuple[int, Style], list[int]] = {}
-        labels: dict[tuple[int, str], list[int]] = {}
-        for index in found:
-            section = bisect_right(chosen, index)
-            groups.setdefault((section, self.styles[index]), []).append(index)
-            labels.setdefault((section, _NUMBER_AT_END.sub("", self.placed[index].row.text)), []).append(index)
+        sections = [(index, bisect_right(chosen, index)) for index in found]
+        texts = {index: _NUMBER_AT_END.sub("", self.placed[index].row.text) for index in found}
+        groups = grouped(((section, self.styles[index]), index) for index, section in sections)
+        labels = grouped(((section, texts[index]), index) for index, section in sections)
         kept = set(found)
         for group in groups.values():
             sentences = {index for index in group if self._is_sentence(index, numbered)}

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from ragscience.core.records import Box
 from ragscience.reading.table_columns import SAME, WORD_GAP, Cell, Level, cell_of, cells_of, levels_of
-from ragscience.reading.text_rows import Placed
+from ragscience.reading.text_rows import Placed, grouped
 from ragscience.reading.text_spans import TextPiece
 
 _SHORTEST_RULE = 8.0
@@ -86,10 +86,7 @@ class Grid:
         return list(cells.values()) if is_cut else [cell]
 
     def _by_column(self, pieces: Sequence[TextPiece]) -> dict[int, list[TextPiece]]:
-        groups: dict[int, list[TextPiece]] = {}
-        for piece in pieces:
-            groups.setdefault(self.column_at((piece.x0 + piece.x1) / 2), []).append(piece)
-        return groups
+        return grouped((self.column_at((piece.x0 + piece.x1) / 2), piece) for piece in pieces)
 
     def _is_usual(self, part: Cell, others: Sequence[Cell], share: float) -> bool:
         return sum(part.is_aligned(other) for other in others) >= share * len(others)

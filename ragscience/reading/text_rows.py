@@ -17,6 +17,7 @@ from ragscience.reading.text_cleaning import mend_accents
 from ragscience.reading.text_spans import ASCENT, DESCENT, TextPiece
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 _WIDE_GAP = 0.9
 """In font sizes: justified lines have word spaces of up to 0.8, columns of tables begin at about 1."""
@@ -154,6 +155,14 @@ def runs(items: Iterable[T], belongs: Callable[[list[T], T], bool]) -> list[list
             found[-1].append(item)
         else:
             found.append([item])
+    return found
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """The second of each pair by its first, both in their order."""
+    found: dict[K, list[T]] = {}
+    for key, item in pairs:
+        found.setdefault(key, []).append(item)
     return found
 
 
