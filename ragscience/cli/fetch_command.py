@@ -15,12 +15,12 @@ from ragscience.cli.running import SOME_FAILED, opened, say
 from ragscience.cli.screen import IngestScreen, show_result
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
+from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
 from ragscience.engine.printable import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragscience.engine.events import FetchedPaper, FetchRequest, FetchResult
     from ragscience.engine.library_engine import Engine
 
 
@@ -54,7 +54,6 @@ def fetch(
     They go to papers/; papers that are already there are not fetched again. A search lists its results for you to
     choose from; papers named by id, DOI or URL are fetched without asking.
     """
-    from ragscience.engine.events import FetchRequest
     from ragscience.engine.fetch_runs import Search
 
     if html:

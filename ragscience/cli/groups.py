@@ -21,6 +21,8 @@ from typer.exceptions import TyperException
 
 from ragscience.cli.running import as_called
 from ragscience.core.errors import UsageError
+from ragscience.core.serialization import to_json
+from ragscience.engine.printable import version_line, version_output
 
 HELP = {"help_option_names": ["-h", "--help"]}
 LIKE_ENOUGH = 0.8
@@ -187,8 +189,5 @@ def with_version(app: App) -> App:
 
 def _version(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
-        from ragscience.core.serialization import to_json
-        from ragscience.engine.printable import version_line, version_output
-
         sys.stdout.write((to_json(version_output()) if ctx.meta.get("json") else version_line()) + "\n")
         raise typer.Exit

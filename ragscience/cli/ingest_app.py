@@ -13,13 +13,14 @@ from ragscience.cli.groups import App, make_app, with_version
 from ragscience.cli.output import console, paged, print_json, print_table
 from ragscience.cli.running import confirm, default_home, opened, say
 from ragscience.cli.screen import IngestScreen, WatchScreen, cancelled_by_signals, show_result
+from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import UsageError
 from ragscience.core.serialization import select
+from ragscience.core.settings import Settings, default_settings, find_home, load_settings
 from ragscience.engine.papers import in_order
-from ragscience.engine.printable import paper_output
+from ragscience.engine.printable import counted, paper_output, some_of
 
 if TYPE_CHECKING:
-    from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding
     from ragscience.engine.reread_runs import Part
 
@@ -122,8 +123,6 @@ def remove(run: opt.Run, papers: list[str] = opt.SOME_PAPERS, yes: bool = opt.YE
     Their files remain on disk and are skipped from then on, unless you name them in `ingest.py add`. It asks before one
     name removes several papers.
     """
-    from ragscience.engine.printable import counted, some_of
-
     with IngestScreen(quiet=run.quiet) as screen, opened(screen, **run.flags()) as engine:
         for pattern in papers if not yes else ():
             found = engine.papers.matching(pattern)
@@ -235,7 +234,6 @@ def doctor(
 
     Nothing is changed. The exit code is 1 if there is an error.
     """
-    from ragscience.cli.status_line import STATUS
     from ragscience.engine.eval_runs import worst
     from ragscience.engine.library_engine import Engine
 
@@ -254,7 +252,6 @@ def doctor(
 
 def _settings(home: Path | None) -> tuple[Settings, list[DoctorFinding]]:
     """The settings, and what is wrong with them; the defaults where they cannot be used."""
-    from ragscience.core.settings import default_settings, find_home, load_settings
     from ragscience.engine.eval_runs import DoctorFinding
 
     found: list[DoctorFinding] = []

@@ -20,7 +20,7 @@ from ragscience.cli.running import as_called, say
 from ragscience.cli.status_line import STATUS
 from ragscience.core.paper_records import has_pages
 from ragscience.core.serialization import to_json
-from ragscience.engine.printable import one_line, plain
+from ragscience.engine.printable import one_line, plain, write_out
 
 PROSE = 100
 """Columns of a line of prose, however wide the terminal is."""
@@ -140,8 +140,6 @@ def hand_over(text: str, target: Path | None) -> None:
     if target is None:
         sys.stdout.write(text.encode("utf-8", "replace").decode())
         return
-    from ragscience.engine.printable import write_out
-
     write_out(target, text)
     say(f"Written to {target}.")
 

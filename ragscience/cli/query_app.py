@@ -21,12 +21,12 @@ from ragscience.cli.serve_commands import mcp, serve_app
 from ragscience.cli.status_line import STATUS
 from ragscience.cli.table_command import table
 from ragscience.core.errors import UsageError
+from ragscience.engine.events import Event, Noted, Progressed
 from ragscience.engine.printable import counted, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragscience.engine.events import Event
     from ragscience.engine.library_engine import Engine
     from ragscience.evaluation.eval_report import Evaluation, Paired
 
@@ -222,8 +222,6 @@ class EvalScreen(Screen):
 
     def __call__(self, event: Event) -> None:
         """Show it."""
-        from ragscience.engine.events import Noted, Progressed
-
         if isinstance(event, Noted):
             say(event.line)
         elif isinstance(event, Progressed):

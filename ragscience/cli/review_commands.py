@@ -11,12 +11,12 @@ from ragscience.cli.output import console, flat, print_json, print_table, put
 from ragscience.cli.running import NOTHING_FOUND, SOME_FAILED, opened, say
 from ragscience.cli.screen import IngestScreen, Screen
 from ragscience.cli.status_line import STATUS
+from ragscience.core.records import Citation
 from ragscience.engine.printable import counted, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragscience.core.records import Citation
     from ragscience.engine.library_engine import Engine
     from ragscience.engine.requests import SearchRequest
     from ragscience.review.quotes import QuotePlace

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.answer_context import AnswerRequest
+from ragscience.ask.answers import answer, likely_answered
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
@@ -25,6 +27,7 @@ from ragscience.engine.question_run import QuestionRun
 from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
+from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.search.profiles import passages_wanted
 
 T = TypeVar("T")
@@ -189,8 +192,6 @@ def _answer(run: QuestionRun, routed: Routed, found: Found, timings: Timings) ->
 
 def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) -> Answer:
     """The answer from what one search finds, or from what a route has `routed` to the language model."""
-    from ragscience.ask.answer_context import AnswerRequest
-    from ragscience.ask.answers import answer
 
     def find(text: str) -> Found:
         return routed if routed is not None else _searched(run, request, text)
@@ -222,7 +223,6 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     reworded question as it is, whatever a route has found and whatever else the first question may mean.
     """
     from ragscience.agent.corrective import EXTRA_PASSAGES, Corrective
-    from ragscience.ask.answers import likely_answered
 
     circuit = run.shared.circuit
     return Corrective(
@@ -240,7 +240,6 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
 def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedded model is not installed."""
     from ragscience.ask.intents import probabilities, weights
-    from ragscience.models.model_protocols import TokenEmbedder
 
     own = run.embedder
     embedder = own if isinstance(own, TokenEmbedder) else run.shared.models.minilm(run.settings)

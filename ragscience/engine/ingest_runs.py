@@ -15,12 +15,13 @@ from ragscience.engine.ingest_pipeline import Pipeline, Read, RunProgress
 from ragscience.engine.shared_parts import SharedParts, paper_files, require_some_left
 from ragscience.library.ingestion import FoundFiles, IngestPlan, apply_renames, make_plan
 from ragscience.library.paper_task import PaperJob, TaskOptions
-from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, WorkerProcesses
+from ragscience.library.paper_workers import WORKER_BYTES, PaperWorkers, RayWorkers, WorkerProcesses
 from ragscience.library.seen_files import SkippedFiles, note_removed
 from ragscience.library.similarity import near_duplicates
 from ragscience.library.store import Store, known_files, require_identity, text_hash
 from ragscience.models.maxsim import EMBEDDING_BATCH
 from ragscience.models.model_protocols import Embedder, TokenEmbedder
+from ragscience.reading import READING_VERSION
 from ragscience.reading.chunking import splitter_class
 from ragscience.reading.reader_process import READING_BYTES, READING_SECONDS
 from ragscience.reading.worker_pool import ReadingPool
@@ -206,8 +207,6 @@ class IngestRun:
             return PaperJob(path, state.md5, state.size_bytes, made_by, library.sources.of(state.md5), hashes)
 
         if isinstance(self._workers, str):
-            from ragscience.library.paper_workers import RayWorkers
-
             self._on_event(Progressed("connecting to the Ray cluster"))
             cluster = RayWorkers(self._workers, options, job_of)
             self._on_event(Noted(f"{counted(cluster.workers, 'worker')} of the Ray cluster at {self._workers}"))
@@ -269,8 +268,6 @@ class IngestRun:
     @property
     def _read_by(self) -> str:
         """What decides whether a file can be read: one that could not is tried again when it changes."""
-        from ragscience.reading import READING_VERSION
-
         limits = f"{READING_SECONDS:g} s, {READING_BYTES >> 20} MB"
         return f"{READING_VERSION}, OCR {self._ocr_language or 'off'}, {limits}"
 

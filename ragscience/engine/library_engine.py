@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.core.errors import RagScienceError, UsageError
 from ragscience.core.records import Profile
+from ragscience.core.settings import Settings, check_home, load_settings
 from ragscience.engine import asking
 from ragscience.engine.dialogue import Dialogue
 from ragscience.engine.events import Noted, OnEvent, Warned, unheard
@@ -18,7 +19,6 @@ from ragscience.library.store import Home
 from ragscience.search.profiles import PROFILE_NAMES, profile_named
 
 if TYPE_CHECKING:
-    from ragscience.core.settings import Settings
     from ragscience.engine.eval_runs import DoctorFinding, EvalRequest
     from ragscience.engine.graph_runs import LibraryGraph
     from ragscience.engine.ingest import Ingest
@@ -50,8 +50,6 @@ class Engine(SharedParts):
         Raises UsageError for a folder that is not there, for settings that cannot be, or where the log of the settings
         could not be written.
         """
-        from ragscience.core.settings import check_home, load_settings
-
         folder = Path(home).expanduser()
         if create:
             with disk_errors(folder):

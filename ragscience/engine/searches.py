@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import worth
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
@@ -59,7 +60,6 @@ def agent_profile(run: QuestionRun) -> Profile:
 
 def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
     from ragscience.agent.agent_state import AgentContext, Limits
-    from ragscience.ask.answer_context import AnswerRequest
 
     library, settings, filters = run.library, run.settings, request.filters
     profile = agent_profile(run)

@@ -10,6 +10,7 @@ from threading import BoundedSemaphore, RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ragscience.core.errors import RagScienceError, SourceError, UsageError
+from ragscience.core.records import Paper
 from ragscience.core.settings import Settings
 from ragscience.core.system import Closing
 from ragscience.engine.events import Event, ModelChosen, OnEvent, Warned, unheard
@@ -20,7 +21,6 @@ from ragscience.models.bert_session import available_cores
 
 if TYPE_CHECKING:
     from ragscience.ask.answer_context import Circuit
-    from ragscience.core.records import Paper
     from ragscience.engine.model_pool import ModelPool
     from ragscience.upkeep.telemetry import Telemetry
 

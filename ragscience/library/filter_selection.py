@@ -15,6 +15,7 @@ from ragscience.core.records import ASKED_KINDS, Filters, Paper, title_of
 from ragscience.core.serialization import slashed
 from ragscience.library.dense_index import Ids
 from ragscience.library.snapshots import Database, Snapshot
+from ragscience.reading.text_cleaning import plain_letters
 
 _ALIKE = 75.0
 """The least likeness of a suggested name, 0 to 100."""
@@ -241,6 +242,4 @@ def _labelled(papers: Sequence[Paper], name: str, wanted: Sequence[str]) -> set[
 
 def plain_name(name: str) -> str:
     """Ignoring case, accents and repeated spaces."""
-    from ragscience.reading.text_cleaning import plain_letters
-
     return " ".join(plain_letters(name).split())

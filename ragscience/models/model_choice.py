@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from ragscience.core.errors import LibraryUnavailable, ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.models.model_download import find_on_this_machine, hub_name, known_model
+from ragscience.models.model_http import check_installed
 from ragscience.models.model_protocols import Embedder, Reranker
 from ragscience.models.model_servers import ModelServer, Ollama, OpenAIServer
 from ragscience.models.served_llm import ChatOptions, ServedLLM
@@ -196,9 +197,6 @@ def choose_llm(
 def _llm_of(
     server: ModelServer, setting: str, model: str, options: ChatOptions, sources: ModelSources
 ) -> ModelChoice[ServedLLM | None]:
-    from ragscience.models.model_http import check_installed
-    from ragscience.models.served_llm import ServedLLM
-
     if isinstance(server, OpenAIServer):
         check_installed()
     full = server.require(model, is_set=sources.model_is_set)
