@@ -185,17 +185,25 @@ class Said:
         ]
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """Acronyms, names of systems and capitalised words, case-folded, but for one that opens a sentence."""
-        names: set[str] = set()
+    def name_questions(self) -> dict[str, str]:
+        """The text with "which" in the place of each of its names, by the name.
+
+        Names are acronyms, names of systems and capitalised words, case-folded, but for one that opens a sentence.
+        """
+        found: dict[str, str] = {}
         for match in _NAME.finditer(self._plain):
             word = match.group().removesuffix("'s").removesuffix("’s")
             capitals = sum(character.isupper() for character in word)
             is_system = capitals >= 2 or (capitals and any(map(str.isdigit, word)))
             opens = _OPENS.search(self._plain[max(0, match.start() - 200) : match.start()])
             if len(word) > 1 and (is_system or (word[0].isupper() and terms(word) and not opens)):
-                names.add(word.casefold())
-        return frozenset(names) - _NO_NAMES
+                found[word.casefold()] = f"{self._plain[: match.start()]}which{self._plain[match.end() :]}"
+        return {name: question for name, question in found.items() if name not in _NO_NAMES}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of `name_questions`."""
+        return frozenset(self.name_questions)
 
     @cached_property
     def squeezed(self) -> str:

@@ -255,6 +255,8 @@ def _gone_to(text: str, names: PaperNames) -> TurnReading | None:
     words = [word for word in WORD.findall(asked) if word.casefold() not in ASKING | VERBS]
     is_asked = len(words) < len(WORD.findall(asked)) and len(set(terms(" ".join(words)))) >= LEANING_TERMS
     files = _named_files(head, names) if is_asked and not _surely_named(asked, names) else ()
+    if files and (pointer := POINTER.search(asked)):
+        asked = _with_names(asked, pointer, _subjects(files, names))
     return TurnReading(_capital(asked), files, NOT_LEANING) if files else None
 
 

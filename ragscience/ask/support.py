@@ -1,7 +1,8 @@
 """Whether pages say what a sentence claims, by its words, numbers and names: the same answer every time.
 
 A number is read: with "how many" in its place the sentence is a question, and the number must be what the span reader
-finds for it (as in QAGS: Wang, Cho and Lewis, ACL 2020).
+finds for it (as in QAGS: Wang, Cho and Lewis, ACL 2020). A name is read with "which" in its place, and the reader must
+not surely find another one.
 """
 
 from __future__ import annotations
@@ -36,9 +37,12 @@ _MOST_TIMES = 50
 """Most occurrences of the same words in one passage that are compared."""
 _READ_UNITS = 8
 """Sentences or rows of the pages that are read for a number: those that share most terms with the claim."""
-_MOST_NUMBERS = 4
+_MOST_READ = 4
+"""Numbers, and names, of a sentence that are read."""
 _BEHIND = 0.5
 """Log-odds by which the reader may prefer another place: it is not so sure of itself."""
+_SURELY = 0.5
+"""Probability from which on another name that the reader finds counts."""
 _ALMOST = 0.8
 """Of the nearest line's share: other lines that say as much of the claim."""
 _BESIDE_UNITS = 3
@@ -63,6 +67,10 @@ class Claim(Said):
     def terms(self) -> frozenset[str]:
         """Its content words, as stems, without the paper's own names."""
         return (super().terms - self._own) or super().terms
+
+    def owns(self, name: str) -> bool:
+        """Whether it is a name of the paper that it is held against."""
+        return bool(stems(name)) and self._own.issuperset(stems(name))
 
     def share_in(self, *texts: Said) -> float:
         """Share of its terms that the texts hold together, 0 to 1."""
@@ -123,9 +131,10 @@ class Judge:
         """Why the model failed, if it did."""
 
     def judge(self, claim: Claim, places: Sequence[Place]) -> Finding:
-        """As the words find it, but weak where the pages have another number in the place of one of the claim's."""
+        """As the words find it, but weak where the pages have another number or name in the place of the claim's."""
         finding = self.by_words(claim, places)
-        if finding.verdict == "supported" and not finding.verbatim and claim.numbers and not self._reads(claim, places):
+        is_read = claim.numbers or claim.names
+        if finding.verdict == "supported" and not finding.verbatim and is_read and not self._reads(claim, places):
             return replace(finding, verdict="weak")
         return finding
 
@@ -220,12 +229,16 @@ class Judge:
         return Quote(span, unit.start, unit.end, claim.share_in(unit.around))
 
     def _reads(self, claim: Claim, places: Sequence[Place]) -> bool:
-        """Whether each number of the claim is what the pages have in its place."""
-        if self._read is None:
-            return False
+        """Whether each number of the claim is what the pages have in its place, and no name is surely another."""
+        read = self._read
+        if read is None:
+            return not claim.numbers
         texts = [joined_lines(unit.text) for _, unit in self.nearest(claim, places)]
+        names = [(name, question) for name, question in claim.name_questions.items() if not claim.owns(name)]
         try:
-            return all(_is_read(number, texts, self._read) for number in claim.numbers[:_MOST_NUMBERS])
+            return all(_is_read(number, texts, read) for number in claim.numbers[:_MOST_READ]) and not any(
+                _is_another(name, question, texts, read) for name, question in names[:_MOST_READ]
+            )
         except ModelProblem as problem:
             self._read = None
             self.warnings = (f"No number is found supported, because the model that reads them failed: {problem}",)
@@ -257,6 +270,16 @@ def _is_read(number: Number, texts: Sequence[str], read: Reader) -> bool:
     enough = max((span.score for span in found), default=0.0) - _BEHIND
     return any(
         span.score >= enough and _agrees(number, text, span.start, span.end)
+        for text, span in zip(texts, found, strict=True)
+    )
+
+
+def _is_another(name: str, question: str, texts: Sequence[str], read: Reader) -> bool:
+    found = read(f"{question.rstrip(' .')}?", texts)
+    best = max(found, key=lambda span: span.score)
+    bare = squeezed(name)
+    return best.probability >= _SURELY and not any(
+        span.score >= best.score - _BEHIND and bare in squeezed(text[span.start : span.end])
         for text, span in zip(texts, found, strict=True)
     )
 

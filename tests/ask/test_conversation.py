@@ -51,6 +51,7 @@ def names(tmp_path_factory):
         ([ABOUT_TIDE], "which papers use sensors?", "new", "which papers use sensors?", ()),
         ([ABOUT_TIDE, Turn("and KTR?", f"Cheap ({KILN}, p.1).")], "back to TideNet: how many layers?",
          "new", "How many layers?", (TIDE,)),
+        ([ABOUT_TIDE], "and KTR, what optimizer does that one need?", "new", "What optimizer does KTR need?", (KILN,)),
         ([ABOUT_TIDE], "summarise that paper", "follow-up", "summarise the TideNet paper", (TIDE,)),
         ([ABOUT_TIDE], "and KTR?", "follow-up", "Which optimizer does KTR use?", (KILN,)),
         ([ABOUT_TIDE], "what about Lantern", "follow-up", "Which optimizer does Lantern use?", (STAGE,)),
