@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise, zip_longest
 
@@ -19,17 +19,24 @@ _CLAUSE = re.compile(
     r"(?=(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)\b)",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\s*(?:(?:in|on|for|with|by|at|from) )?(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)\b",
+    re.IGNORECASE,
+)
 _VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|with)) ", re.IGNORECASE)
+_REST = re.compile(r"^[\w-]+")
+"""Of a word that a name is only the beginning of: "RNNsearch-50"."""
+_AGAINST = re.compile(r"\b(?:vs|versus|than|against|while|whereas|but|compared|opposed)\b", re.IGNORECASE)
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
 _JOINS = re.compile(
-    r"\b(?:versus|vs|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and|n?or|to)\b|"
-    r"[,;:?/]|[.!] (?=[A-Z])",
+    r"\b(?:versus|vs(?!\.)|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and|n?or|to)\b|"
+    r"\bvs\.|[,;:?/]|[.!] (?=[A-Z])",
     re.IGNORECASE,
 )
 """What stands between two papers that are asked about alike."""
 _BREAK = re.compile(r"[,:;]|\b(?:of|in|on|for|with|by|at|from|between)\b", re.IGNORECASE)
 _COMPARING = re.compile(
-    r"^compare\b|\b(?:both|each|respectively|versus|vs\b\.?|than|against|and|or|compared (?:to|with))\b|"
+    r"^compare\b|\b(?:both|each|respectively)\b|"
     r"^how (?:do|does|did) (?=.{1,200} (?:differ|compare)\b)|"
     r"\b(?:differ|compare)s?\b(?: in)?|\b(?:what (?:is|are) )?the differences? (?:between|in|of)\b",
     re.IGNORECASE,
@@ -63,7 +70,7 @@ def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
 def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """The question as it is asked of each paper that it surely names, in its order; none where there are not two.
 
-    Each has it without the names of the others, and without the words that compare.
+    Each has what stands before and behind all names, and what stands with its own.
     """
     if names is None:
         return ()
@@ -71,26 +78,48 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     by_paper = {
         each[0].file: each for each in asked_about(question, names) if max(one.strength for one in each) >= LEAST_SURE
     }
-    files = _joined(question, by_paper)[:MOST_SIDES]
-    if len(files) < 2:
+    named, joints = _joined(question, by_paper)
+    if len(named) < 2:
         return ()
-    called = {file: {one.name for one in by_paper[file]} for file in files}
-    others = ({name for other in files if other != file for name in called[other]} for file in files)
-    asked = (_of_one(question, called[file], each) for file, each in zip(files, others, strict=True))
-    return tuple(SubQuery(text, (file,)) for text, file in zip(asked, files, strict=True))
+    spans = [(one.start, one.end + len(question[one.end :]) - len(_REST.sub("", question[one.end :]))) for one in named]
+    asked = [" ".join(_COMPARING.sub(" ", text).split()).strip(" ,") for text in _of_each(question, spans, joints)]
+    return tuple(
+        SubQuery(f"{text[:1].upper()}{text[1:]}?", (one.file,)) for one, text in zip(named, asked, strict=True)
+    )
 
 
-def _of_one(question: str, own: Collection[str], others: Collection[str]) -> str:
-    """The question without what is asked of others alone, their names, and the words that compare."""
-    clauses = _CLAUSE.split(question)
-    whole = [each for each in clauses if any(name in each for name in own)]
-    if len({*terms(" ".join(whole))} - {*terms(" ".join(own))}) >= FEWEST_TERMS:
-        clauses = [each for each in clauses if each in whole or not any(name in each for name in others)]
-    text = " ".join(clauses)
-    for name in sorted(others, key=len, reverse=True):
-        text = text.replace(name, "")
-    text = " ".join(_COMPARING.sub(" ", text).split()).rstrip(" ?.,")
-    return f"{text[:1].upper()}{text[1:]}?"
+def _of_each(question: str, named: Sequence[tuple[int, int]], joints: Sequence[tuple[int, int]]) -> list[str]:
+    """The question of each name: `joints` are where the words between two names stand that join them.
+
+    What stands behind the last name is asked of all where nothing stands behind the others: "BERT and GPT-2 were
+    trained on". What stands with a later name is asked behind the first words, or alone where it is a question of its
+    own; where it says nothing new, the first name's question is asked of it.
+    """
+    ends = [*(start for start, _ in joints), len(question)]
+    begins = [0, *(end for _, end in joints)]
+    (start, end), (last, last_end) = named[0], named[-1]
+    behind = [question[b:e].strip(" ,") for (_, b), e in zip(named[:-1], ends[:-1], strict=True)]
+    before, tail = question[ends[-2] : last], question[last_end:]
+    is_alike = all(tail.lstrip().startswith(each) for each in behind)
+    if is_alike and not (terms(before) or _BREAK.search(before.lstrip(" ,")) or _AGAINST.search(before)):
+        tail = tail.lstrip().removeprefix(behind[0])
+    else:
+        tail = ""
+    first, head = question[: ends[0]], _shared_head(question[:start])[0].split()
+    asked = [f"{first} {tail}"]
+    for (a, b), begin, stop in zip(named[1:], begins[1:], ends[1:], strict=True):
+        own = question[begin:stop]
+        new = {*terms(question[begin:a]), *terms("" if tail else question[b:stop])} - {*terms(first)}
+        is_whole = _ASKS.match(own) is not None
+        if is_whole and len(new) >= FEWEST_TERMS:
+            asked.append(own)
+        elif new and not is_whole:
+            words = own.split()
+            same = next((count for count in (3, 2, 1) if head[-count:] == words[:count]), 0)
+            asked.append(" ".join([*head[: len(head) - same], *words]))
+        else:
+            asked.append(f"{question[:start]}{question[a:b]}{question[end : ends[0]]} {tail}")
+    return asked
 
 
 def compared(question: str) -> tuple[str, tuple[str, ...]]:
@@ -108,17 +137,22 @@ def _start(name: MentionedPaper) -> int:
     return name.start
 
 
-def _joined(question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]) -> list[str]:
-    """The papers in the order of their names, without those that nothing joins to the name before.
+def _joined(
+    question: str, by_paper: Mapping[str, Sequence[MentionedPaper]]
+) -> tuple[list[MentionedPaper], list[tuple[int, int]]]:
+    """(Their first names in their order, the places of the words that join them).
 
-    They are things of that other paper: "How much faster is FlashAttention on GPT-2?".
+    A paper that nothing joins to the name before is a thing of that other paper: "How much faster is FlashAttention on
+    GPT-2?".
     """
     firsts = sorted((min(each, key=_start) for each in by_paper.values()), key=_start)
-    ordered = [firsts[0].file] if firsts else []
+    named, joints = firsts[:1], list[tuple[int, int]]()
     for before, one in pairwise(firsts):
-        if _JOINS.search(question[before.end : one.start]):
-            ordered.append(one.file)
-    return ordered
+        found = [joint.span() for joint in _JOINS.finditer(question, before.end, one.start)]
+        if found and len(named) < MOST_SIDES:
+            named.append(one)
+            joints.append(found[-1])
+    return named, joints
 
 
 def _shared_head(head: str) -> tuple[str, str]:
