@@ -29,8 +29,8 @@ _REST = re.compile(r"^[\w-]+")
 _AGAINST = re.compile(r"\b(?:vs|versus|than|against|while|whereas|but|compared|opposed)\b", re.IGNORECASE)
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
 _JOINS = re.compile(
-    r"\b(?:versus|vs(?!\.)|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and|n?or|to)\b|"
-    r"\bvs\.|[,;:?/]|[.!] (?=[A-Z])",
+    r"\b(?:versus|vs(?!\.)|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and)\b|"
+    r"\b(?:n?or|to)\b|\bvs\.|[,;:?/]|[.!] (?=[A-Z])",
     re.IGNORECASE,
 )
 """What stands between two papers that are asked about alike."""

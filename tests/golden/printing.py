@@ -29,7 +29,7 @@ PRINTED = {
     "search-graph": ["query.py", "search", RELATED, "-k", "2", "--graph"],
     "ask": ["query.py", "ask", QUESTION, "-k", "3"],
     "ask-routed": ["query.py", "ask", "How many papers are in my library?"],
-    "ask-agent": ["query.py", "ask", "What is BM25, and what is FAISS?", "-k", "2", "--agent"],
+    "ask-agent": ["query.py", "ask", "How are BM25 and cosines joined, and what is FAISS?", "-k", "2", "--agent"],
     "ask-from": ["query.py", "ask", "--from", "questions.txt", "-k", "2"],
     "history-list": ["query.py", "history", "list"],
     "history-show": ["query.py", "history", "show", "1"],
