@@ -19,14 +19,10 @@ _CLAUSE = re.compile(
     r"(?=(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)\b)",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
-    r"\s*(?:(?:in|on|for|with|by|at|from) )?(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)\b",
-    re.IGNORECASE,
-)
+_ASKING = frozenset("what which who whose how why when where does do did is are was were".split())  # noqa: SIM905
+"""One of these is the first or the second word of a question: "in which"."""
 _VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|with)) ", re.IGNORECASE)
-_REST = re.compile(r"^[\w-]+")
-"""Of a word that a name is only the beginning of: "RNNsearch-50"."""
-_AGAINST = re.compile(r"\b(?:vs|versus|than|against|while|whereas|but|compared|opposed)\b", re.IGNORECASE)
+_AGAINST = frozenset("vs versus than against while whereas but compared opposed".split())  # noqa: SIM905
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
 _JOINS = re.compile(
     r"\b(?:versus|vs(?!\.)|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and)\b|"
@@ -81,7 +77,7 @@ def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     named, joints = _joined(question, by_paper)
     if len(named) < 2:
         return ()
-    spans = [(one.start, one.end + len(question[one.end :]) - len(_REST.sub("", question[one.end :]))) for one in named]
+    spans = [(one.start, _end_of_word(question, one.end)) for one in named]
     asked = [" ".join(_COMPARING.sub(" ", text).split()).strip(" ,") for text in _of_each(question, spans, joints)]
     return tuple(
         SubQuery(f"{text[:1].upper()}{text[1:]}?", (one.file,)) for one, text in zip(named, asked, strict=True)
@@ -101,7 +97,7 @@ def _of_each(question: str, named: Sequence[tuple[int, int]], joints: Sequence[t
     behind = [question[b:e].strip(" ,") for (_, b), e in zip(named[:-1], ends[:-1], strict=True)]
     before, tail = question[ends[-2] : last], question[last_end:]
     is_alike = all(tail.lstrip().startswith(each) for each in behind)
-    if is_alike and not (terms(before) or _BREAK.search(before.lstrip(" ,")) or _AGAINST.search(before)):
+    if is_alike and not (terms(before) or _BREAK.search(before.lstrip(" ,")) or _AGAINST & _words(before)):
         tail = tail.lstrip().removeprefix(behind[0])
     else:
         tail = ""
@@ -110,7 +106,7 @@ def _of_each(question: str, named: Sequence[tuple[int, int]], joints: Sequence[t
     for (a, b), begin, stop in zip(named[1:], begins[1:], ends[1:], strict=True):
         own = question[begin:stop]
         new = {*terms(question[begin:a]), *terms("" if tail else question[b:stop])} - {*terms(first)}
-        is_whole = _ASKS.match(own) is not None
+        is_whole = bool(_ASKING & _words(own, 2))
         if is_whole and len(new) >= FEWEST_TERMS:
             asked.append(own)
         elif new and not is_whole:
@@ -120,6 +116,16 @@ def _of_each(question: str, named: Sequence[tuple[int, int]], joints: Sequence[t
         else:
             asked.append(f"{question[:start]}{question[a:b]}{question[end : ends[0]]} {tail}")
     return asked
+
+
+def _words(text: str, most: int | None = None) -> frozenset[str]:
+    """The first words, in lower case and without the marks around them."""
+    return frozenset(word.strip(".,") for word in text.casefold().split()[:most])
+
+
+def _end_of_word(text: str, at: int) -> int:
+    """Where a word ends that a name is only the beginning of: "RNNsearch-50"."""
+    return next((i for i in range(at, len(text)) if not (text[i].isalnum() or text[i] in "-_")), len(text))
 
 
 def compared(question: str) -> tuple[str, tuple[str, ...]]:
