@@ -31,7 +31,8 @@ def main(home: str, *files: str) -> None:
     ):
         signs = [*model][1:]
         values = np.array([[each.signs[sign] for sign in signs] for each in questions])
-        print(name, *zip(("intercept", *signs), fit(values, np.array(wanted, np.float64)).round(2), strict=True))
+        weights = fit(values, np.array(wanted, np.float64)).round(2).tolist()
+        print(name, *zip(("intercept", *signs), weights, strict=True))
     for table in report(asked).tables:
         print(table.heading, table.note, sep="\n")
         for row in (table.columns, *table.rows):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
@@ -185,25 +185,27 @@ class Said:
         ]
 
     @cached_property
-    def name_questions(self) -> dict[str, str]:
-        """The text with "which" in the place of each of its names, by the name.
-
-        Names are acronyms, names of systems and capitalised words, case-folded, but for one that opens a sentence.
-        """
-        found: dict[str, str] = {}
+    def _name_places(self) -> dict[str, tuple[int, int]]:
+        """Where in `_plain` each name stands last."""
+        found: dict[str, tuple[int, int]] = {}
         for match in _NAME.finditer(self._plain):
             word = match.group().removesuffix("'s").removesuffix("’s")
             capitals = sum(character.isupper() for character in word)
             is_system = capitals >= 2 or (capitals and any(map(str.isdigit, word)))
             opens = _OPENS.search(self._plain[max(0, match.start() - 200) : match.start()])
             if len(word) > 1 and (is_system or (word[0].isupper() and terms(word) and not opens)):
-                found[word.casefold()] = f"{self._plain[: match.start()]}which{self._plain[match.end() :]}"
-        return {name: question for name, question in found.items() if name not in _NO_NAMES}
+                found[word.casefold()] = match.span()
+        return {name: place for name, place in found.items() if name not in _NO_NAMES}
 
-    @property
+    @cached_property
     def names(self) -> frozenset[str]:
-        """Those of `name_questions`."""
-        return frozenset(self.name_questions)
+        """Acronyms, names of systems and capitalised words, case-folded, but for one that opens a sentence."""
+        return frozenset(self._name_places)
+
+    def name_questions(self) -> Iterator[tuple[str, str]]:
+        """Each name with the text that has "which" in its place."""
+        for name, (start, end) in self._name_places.items():
+            yield name, f"{self._plain[:start]}which{self._plain[end:]}"
 
     @cached_property
     def squeezed(self) -> str:

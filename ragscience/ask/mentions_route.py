@@ -49,9 +49,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     if kind == "cites":
-        everyone = {paper.paper_id: paper for paper in context.papers}
         if not slots.papers:
-            return _citing_work(slots.thing, everyone, context)
+            return _citing_work(slots, context)
         return _citing(slots.papers[0], papers, context) if len(slots.papers) == 1 else None
     search = _Search(kind, papers, slots.papers, context)
     if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
@@ -71,9 +70,19 @@ def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Ro
     return _entries_with(label(cited, year=False), [(one.citing, one.entry) for one in found], len(papers))
 
 
-def _citing_work(said: str, papers: dict[int, Paper], context: RouteContext) -> Routed:
-    """The papers with an entry that has all words of what is `said` of a work: its authors, title, name or year."""
-    library, words = context.library, [word for word in terms(said) if word not in ("et", "al")]
+def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
+    """The papers with an entry that has all words of a work: its authors, title, name or year; None without words.
+
+    People and the year that stand with it are the work's, another year is that of the papers.
+    """
+    library, said = context.library, slots.thing
+    words = [word for word in terms(said) if word not in ("et", "al")]
+    if not words:
+        return None
+    years = slots.conditions.years
+    its_own = years is not None and str(years[0]) in said
+    conditions = replace(slots.conditions, authors=(), years=None if its_own else years)
+    papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     lists = library.select(replace(context.filters, kinds=("reference",), paper_ids=tuple(papers)))
     keys = {chunk.paper_id for chunk in library.chunks(library.keywords.having(words, lists).tolist())}
     found = []

@@ -234,7 +234,7 @@ class Judge:
         if read is None:
             return not claim.numbers
         texts = [joined_lines(unit.text) for _, unit in self.nearest(claim, places)]
-        names = [(name, question) for name, question in claim.name_questions.items() if not claim.owns(name)]
+        names = [(name, question) for name, question in claim.name_questions() if not claim.owns(name)]
         try:
             return all(_is_read(number, texts, read) for number in claim.numbers[:_MOST_READ]) and not any(
                 _is_another(name, question, texts, read) for name, question in names[:_MOST_READ]
@@ -242,7 +242,7 @@ class Judge:
         except ModelProblem as problem:
             self._read = None
             self.warnings = (f"No number is found supported, because the model that reads them failed: {problem}",)
-            return False
+            return not claim.numbers
 
 
 def _contradictions(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan]) -> Iterator[Difference]:

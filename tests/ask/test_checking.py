@@ -54,6 +54,15 @@ def test_what_is_hard_evidence(claim, verdict):
     assert verdicts(f"{claim} (attention.pdf, p.7).") == [verdict]
 
 
+@pytest.mark.parametrize(("name", "verdict"), [("Adagrad", "supported"), ("Adam", "weak")])
+def test_a_name_is_read_in_its_place(name, verdict):
+    page = hit(
+        "We train using Adagrad with a learning rate of 0.15. Adam, Adadelta and plain descent were slower.", page=7
+    )
+    said = f"The learning rate of {name} in training is 0.15 (attention.pdf, p.7)."
+    assert verdicts(said, (page,)) == [verdict]
+
+
 @pytest.mark.parametrize(
     ("page", "right", "wrong"),
     [

@@ -50,6 +50,11 @@ def test_a_work_that_the_library_lacks_is_found_by_all_its_words_in_an_entry(ask
     assert ask("Which papers cite Adam (Wasps)?") == ("I found “Adam (Wasps)” in the references of no other paper.")
 
 
+def test_the_year_of_a_citing_paper_is_asked_for(ask):
+    assert ask("Which papers from 2016 cite Adam (Bees)?").startswith("1 paper cites “Adam (Bees)”.")
+    assert ask("Which papers from 2018 cite Adam (Bees)?").startswith("I found “Adam (Bees)” in the references of no")
+
+
 def test_an_acronym_counts_with_what_it_stands_for(ask):
     said = ask("Which papers mention a queen excluding gate?")
     assert said.startswith("2 papers have “queen excluding gate” (also as “QEG”) in the text")
