@@ -1,24 +1,17 @@
 """A run's searches as one, in which each has its share; the draft by ask/answers.py from that; its grade by rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from ragscience.agent.agent_state import MOST_QUERIES, GradedDraft
+from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, GradedDraft
 from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import REFUSAL, answer
 from ragscience.ask.sides import in_turn, together
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import UNCITED, Answer, Found, Hit
 from ragscience.core.tokenizing import tokenize
+from ragscience.models.model_protocols import ChatModel
 from ragscience.search.first_pass import asked_terms
-
-if TYPE_CHECKING:
-    from ragscience.agent.agent_state import AgentContext
-    from ragscience.models.model_protocols import ChatModel
-
 
 LATER_SHARE = 4
 """One place in so many is for what later rounds have found."""

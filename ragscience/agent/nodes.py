@@ -4,13 +4,11 @@ An LLM, within its budget, splits the question, writes the draft and grades it; 
 model raises anything or makes a run longer than its limits.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, AgentState, GradedDraft
 from ragscience.agent.answer_drafts import MOST_TOLD, draft, graded, guarded, merged_found
@@ -24,10 +22,7 @@ from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import Answer, Found, Hit, Step
 from ragscience.core.tokenizing import counted
 from ragscience.models.model_protocols import ChatModel
-
-if TYPE_CHECKING:
-    from ragscience.search.names import PaperNames
-
+from ragscience.search.names import PaperNames
 
 T = TypeVar("T")
 Done = tuple[dict[str, Any], dict[str, Any]]

@@ -1,23 +1,17 @@
 """What answers are made with: the models, the prompts, the limits, and whether the question was cancelled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
+from ragscience.ask.extractive import Matcher
 from ragscience.ask.prompts import Prompts
+from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Found, Turn
-
-if TYPE_CHECKING:
-    from ragscience.ask.extractive import Matcher
-    from ragscience.ask.unit_scores import Reader
-    from ragscience.models.model_protocols import ChatModel
-    from ragscience.search.names import PaperNames
-    from ragscience.search.reranking import WordPresence
-
+from ragscience.models.model_protocols import ChatModel
+from ragscience.search.names import PaperNames
+from ragscience.search.reranking import WordPresence
 
 FAILURES = 3
 """In a row, before the model is left alone: two may be a crash and the start after it."""

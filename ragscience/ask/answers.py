@@ -1,15 +1,13 @@
 """From a question to an answer whose every sentence cites a page: written by an LLM, or quoted."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
+from ragscience.ask.chain import Generated
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LOW, LookedFor, answerability, confidence, look_for, probability, signs
 from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract_parts
@@ -19,9 +17,6 @@ from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
 from ragscience.core.tokenizing import counted
 from ragscience.models.model_protocols import ChatModel
-
-if TYPE_CHECKING:
-    from ragscience.ask.chain import Generated
 
 __all__ = ["REFUSAL", "answer"]
 
@@ -113,8 +108,6 @@ class _AnswerRun:
         return self._quotes(found, warnings) if answerable else self._refusal(found, warnings=warnings)
 
     def by_llm(self, llm: ChatModel) -> Answer:
-        from ragscience.ask.chain import Generated
-
         context, started = self._context, time.perf_counter()
         self._least = min(self._least, FOR_LLM)
         generated = Generated(self._request, context, llm, self._searched, self._on_token)

@@ -1,21 +1,15 @@
 """Checks every sentence of an answer against the pages that it cites; deterministic."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_sentences import AnswerSentence, cited_parts, homes, split_answer
 from ragscience.ask.citations import find_mentions
 from ragscience.ask.evidence import EvidenceIndex, Place
 from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Judge, Quote, strength
+from ragscience.ask.unit_scores import Reader
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
-
-if TYPE_CHECKING:
-    from ragscience.ask.unit_scores import Reader
-
 
 _FEWEST_WORDS = 4
 """A shorter sentence is on a page too easily for a citation of ours."""

@@ -5,23 +5,16 @@ paper answers from one that it nearly answers. Fitted and measured by `tools/fit
 docs/choices.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.missing_things import Thing, missing_sentences, things_of
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import language_of
-from ragscience.search.names import LEAST_SURE
-
-if TYPE_CHECKING:
-    from ragscience.ask.extractive import ScoredUnit
-    from ragscience.search.names import PaperNames
-    from ragscience.search.reranking import WordPresence
-
+from ragscience.search.names import LEAST_SURE, PaperNames
+from ragscience.search.reranking import WordPresence
 
 ANSWERABILITY = {"intercept": -8.2, "share": 4.6, "span": 3.2, "maxsim": 5.1}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""

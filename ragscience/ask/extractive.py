@@ -1,22 +1,16 @@
 """An answer without an LLM: what the passages say, word for word, each quote with its page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 
 from ragscience.ask.cells import lead_and_words, same_table
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.unit_scores import Asked, Piece, PieceReading, Reader, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit, StoredChunk
-
-if TYPE_CHECKING:
-    from ragscience.search.reranking import TokenMatches
-
+from ragscience.search.reranking import TokenMatches
 
 Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]
 """The matches of a question in passages. Raises ModelProblem."""

@@ -4,19 +4,15 @@ The examples are in intents.toml and help.toml. The weights for the embedded Min
 (tools/fit_intents.py writes them), whatever the library's embedder is.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+import numpy as np
+from numpy.typing import NDArray
 
 WEIGHTS = Path(__file__).with_name("intents.npy")
 """float16 [dimension + 1, kinds], for the embedded MiniLM."""
@@ -66,8 +62,6 @@ def frame_words(needs: tuple[str, ...]) -> frozenset[str]:
 @cache
 def weights() -> NDArray[np.float16]:
     """[dimension + 1, kinds], as they come with the program."""
-    import numpy as np
-
     return np.asarray(np.load(WEIGHTS, allow_pickle=False))
 
 
@@ -78,14 +72,10 @@ def probabilities(weights: NDArray[np.float16], vectors: NDArray[np.float32]) ->
 
 def with_one(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """[n, dimension + 1]: the vectors with a column of ones."""
-    import numpy as np
-
     return np.hstack([vectors, np.ones((len(vectors), 1), np.float32)])
 
 
 def softmax(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """[n, kinds]: each row as probabilities."""
-    import numpy as np
-
     rows = np.exp(rows - rows.max(axis=1, keepdims=True))
     return np.asarray(rows / rows.sum(axis=1, keepdims=True), np.float32)

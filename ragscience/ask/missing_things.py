@@ -5,20 +5,14 @@ is whether the thing asked for is there: "the LC50 of fruits" where the paper sp
 question is looked for in the papers that it is about, and a number in the passages found of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ragscience.core.records import Hit
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.search.first_pass import asked_terms
-
-if TYPE_CHECKING:
-    from ragscience.search.reranking import WordPresence
-
+from ragscience.search.reranking import WordPresence
 
 _WORD = re.compile(r"\d++(?:[.,]\d++)*+(?![^\W_])|[^\W_]++(?:[-'’.][^\W_]++)*+")
 _SHORTEST_STEM = 3

@@ -1,10 +1,7 @@
 """Questions of a paper's metadata: who wrote it, when, where, how long it is, its entry for a bibliography."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ragscience.ask.paper_text import PaperText
 from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
@@ -12,10 +9,7 @@ from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import SURE, counted_places
 from ragscience.core.records import Block, Citation, Paper
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store
 
 ADDRESSES = {"workplaces": "where its authors work", "emails": "the e-mail address of an author"}
 """What may be asked of a paper's authors, in words."""

@@ -1,21 +1,15 @@
 """A paper as its elements and sentences, each with the pages that it is on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import LibraryDamaged, NothingFound
 from ragscience.core.records import Citation, Hit, Paper, StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import joined_lines
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store
 
 PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")

@@ -1,24 +1,18 @@
 """What a route is given, what it answers, what papers it is about, and how these are put in its sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.records import Block, Filters, Found, Hit, Paper, title_of
 from ragscience.library.filter_selection import papers_allowed, plain_name
+from ragscience.library.store import Store
 from ragscience.search.names import PaperNames
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.library.store import Store
-
 
 _LONGEST_NAME = 40
 SMALL_WORDS = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"})

@@ -1,21 +1,15 @@
 """Which questions are answered from the library itself: by what kind of question it is, and what it names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from ragscience.ask.intents import PASSAGES, Kind, kinds
 from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.slots import Slots, slots_of
 from ragscience.core.records import Block
 from ragscience.core.tokenizing import language_of
-
-if TYPE_CHECKING:
-    from ragscience.ask.intents import Kind
-    from ragscience.ask.slots import Slots
-
 
 _LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
@@ -32,7 +26,6 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
     Raises what the library and the search raise.
     """
     from ragscience.ask import element_route
-    from ragscience.ask.slots import slots_of
 
     slots = slots_of(question, context, files)
     routed = element_route.answer(slots, context)
@@ -58,8 +51,6 @@ def _unknown_paper(name: str) -> Routed:
 
 def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
     """The kind of the question, of those that what it names allows; None for a question to the passages."""
-    from ragscience.ask.intents import PASSAGES, kinds
-
     known = context.probabilities(slots.masked)
     if not len(known):
         return None

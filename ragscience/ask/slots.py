@@ -7,18 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ragscience.ask.conversation import POINTER
 from ragscience.ask.intents import frame_words
-from ragscience.ask.route_records import SMALL_WORDS, Conditions, has_author, of_venue
+from ragscience.ask.route_records import SMALL_WORDS, Conditions, RouteContext, has_author, of_venue
 from ragscience.core.records import Paper
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.search.names import NOUN
-
-if TYPE_CHECKING:
-    from ragscience.ask.route_records import RouteContext
-
 
 _YEAR = r"((?:19|20)\d\d)"
 _YEARS = (

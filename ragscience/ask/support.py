@@ -5,24 +5,18 @@ finds for it (as in QAGS: Wang, Cho and Lewis, ACL 2020). A name is read with "w
 not surely find another one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from ragscience.ask.claim_facts import UNIVERSAL, Difference, Number, Said, alteration, opposites_of, squeezed
 from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
+from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import joined_lines
 from ragscience.core.tokenizing import terms as stems
-
-if TYPE_CHECKING:
-    from ragscience.ask.unit_scores import Reader
-
 
 SUPPORT_THRESHOLD = 0.5
 """Share of a sentence's content words that the cited lines must hold."""

@@ -13,8 +13,6 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 - `noise`: thanks, an author's address; half for a caption. Its weight is negative.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -26,10 +24,10 @@ from typing import TYPE_CHECKING
 from ragscience.ask.cells import AskedRow, asked_rows, same_table, table_span
 from ragscience.ask.quote_candidates import Unit, table_head_end
 from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.search.reranking import TokenMatches
 
 if TYPE_CHECKING:
     from ragscience.models.minilm import AnswerSpan
-    from ragscience.search.reranking import TokenMatches
 
 
 _WEIGHTS = {

@@ -1,26 +1,19 @@
 """First-stage retrieval: each source gives its candidates, and every candidate gets the scores of all, fused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Profile
 from ragscience.core.tokenizing import tokenize
-from ragscience.library.store import keyword_scores
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store, keyword_scores
 
 RRF_CONSTANT = 60
 """Cormack, Clarke and Buettcher 2009 (SIGIR), "Reciprocal rank fusion outperforms Condorcet …": k = 60."""

@@ -6,42 +6,31 @@ are on the machine, orders these again. Nothing else takes part: no late interac
 Both indexes are built for each search, which takes a moment in a large library.
 """
 
-from __future__ import annotations
+from collections.abc import Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import ArrayLike
 
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile
+from ragscience.library.store import Store
+from ragscience.models.model_protocols import Embedder, Reranker
 from ragscience.search.first_pass import weighted_sum
 from ragscience.search.reranking import ranked, rerank
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from faiss import IndexFlatIP
-    from numpy.typing import ArrayLike
-    from rank_bm25 import BM25Okapi
-
-    from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Embedder, Reranker
-
 
 NO_RERANKER = "Profile guide has no cross-encoder on this machine: its passages are in the order of the two searches."
 
 
-def nearest(index: IndexFlatIP, vector: ArrayLike, ids: Sequence[int], count: int) -> dict[int, float]:
-    """The inner products of the `count` nearest rows, by the rows' ids."""
-    import numpy as np
-
+def nearest(index: Any, vector: ArrayLike, ids: Sequence[int], count: int) -> dict[int, float]:
+    """The inner products of the `count` nearest rows of a FAISS index, by the rows' ids."""
     scores, rows = index.search(np.asarray(vector, np.float32)[np.newaxis], min(count, len(ids)))
     return {ids[row]: float(score) for row, score in zip(rows[0], scores[0], strict=True)}
 
 
-def by_words(keywords: BM25Okapi, question: str, ids: Sequence[int], count: int) -> dict[int, float]:
-    """The BM25 scores of the `count` best rows, by the rows' ids."""
-    import numpy as np
-
+def by_words(keywords: Any, question: str, ids: Sequence[int], count: int) -> dict[int, float]:
+    """The scores of BM25Okapi of the `count` best rows, by the rows' ids."""
     scores = keywords.get_scores(question.lower().split())
     return {ids[row]: float(scores[row]) for row in np.argsort(-scores, kind="stable")[:count]}
 
@@ -51,7 +40,6 @@ def guide_search(
 ) -> Found:
     """The `profile.top_k` best passages that the filters allow. Raises ModelProblem where the embedder fails."""
     import faiss
-    import numpy as np
     from rank_bm25 import BM25Okapi
 
     timings, warnings, given = Timings(), list[str](), dict[int, float]()

@@ -1,28 +1,22 @@
 """The hybrid search: from a question to the passages that may answer it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.answer_records import timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
+from ragscience.library.store import Store
+from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
 from ragscience.search.first_pass import Question, Scope, ScoreSource, SearchLog, first_pass, min_max
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
 from ragscience.search.reranking import late_scores, maxsim_scores, mixed_scores, ranked, rerank
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
-
 
 NO_DENSE = "The embedder failed, so the question was searched by its words alone"
 NO_LATE = "Late interaction is left out, because its model failed"

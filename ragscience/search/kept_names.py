@@ -1,24 +1,18 @@
 """The names of all papers on disk: a cache beside the indexes, made again where it does not fit the library."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragscience.core.records import title_of
+from ragscience.core.records import Paper, title_of
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.atomic_files import write_atomically
+from ragscience.library.store import Store
 from ragscience.search.names_of_paper import RULES_VERSION, PaperName, key_of, names_of_paper
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ragscience.core.records import Paper
-    from ragscience.library.store import Store
 
 _FORMAT = 6
 """Of the file: its checksum, a line of what it was made by, then one for each paper: its id and its fields, by tabs."""

@@ -4,25 +4,17 @@ Such a paper is searched by itself, for the question without the name: all its p
 would only favour those which repeat it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.core.records import Filters, Profile
-from ragscience.library.store import keyword_scores
-from ragscience.search.first_pass import asked_terms, min_max, weighted_sum
+from ragscience.library.store import Store, keyword_scores
+from ragscience.search.first_pass import Scope, asked_terms, min_max, weighted_sum
 from ragscience.search.names import MentionedPaper, PaperNames
 from ragscience.search.reranking import late_scores
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ragscience.library.store import Store
-    from ragscience.search.first_pass import Scope
-
 
 MOST_NAMED = 3
 """How many of the papers that a question names are searched by themselves: the ones named most surely."""

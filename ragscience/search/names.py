@@ -8,23 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from math import prod
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from ragscience.core.paper_records import ENDING
 from ragscience.core.tokenizing import terms, tokenize
+from ragscience.library.store import Store
 from ragscience.search.kept_names import KeptNames, kept_names
 from ragscience.search.names_of_paper import AUTHORS, PaperName, is_shaped, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ragscience.library.store import Store
-
 
 MOST_WORDS = 400
 """How many words of a text are looked at."""

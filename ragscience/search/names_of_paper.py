@@ -1,24 +1,18 @@
 """The names of one paper, found in its own text and metadata, each with the place that says so; and those kept."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import ASKED_KINDS, Paper, StoredChunk, title_of
 from ragscience.core.sentences import short_forms
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
+from ragscience.library.store import Store
 from ragscience.reading.author_names import last_name
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-
 
 _PART = r"(?:[A-Z][A-Za-z0-9]{0,29}+|[a-z]{1,3}+[A-Z][A-Za-z0-9]{0,29}+)"
 NAME = rf"{_PART}(?:[-‐–][A-Za-z0-9]{{1,30}}+){{0,4}}+"

@@ -4,23 +4,16 @@ What is typed is a paper's listed name, path or MD5, which means that paper alon
 its title, a pattern with `*`, or what the paper calls itself ("BERT", "Devlin et al."), in any case.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import NothingFound, RagScienceError, UsageError
 from ragscience.core.records import Paper, title_of
 from ragscience.core.tokenizing import some_of
 from ragscience.library.filter_selection import fold, no_such_paper, papers_exactly, papers_fitting
-from ragscience.search.names import PaperNames
-
-if TYPE_CHECKING:
-    from ragscience.library.store import Store
-    from ragscience.search.names import MentionedPaper
-
+from ragscience.library.store import Store
+from ragscience.search.names import MentionedPaper, PaperNames
 
 _SURE = 0.7
 """Strength from which a name that is all of what was typed means its paper rather than others that also fit."""

@@ -1,15 +1,10 @@
 """The table of search profiles."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Profile
-
-if TYPE_CHECKING:
-    from ragscience.core.settings import Settings
+from ragscience.core.settings import Settings
 
 PROFILE_NAMES = ("default", "rrf", "even", "deep", "balanced", "guide")
 LLM_DEPTH, LLM_KEPT = 10, 5

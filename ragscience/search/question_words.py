@@ -7,15 +7,13 @@ made and looked up (Norvig 2007, "How to Write a Spelling Corrector"), a few hun
 library is.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ragscience.core.tokenizing import (
     FUNCTION_WORDS,
@@ -25,12 +23,7 @@ from ragscience.core.tokenizing import (
     language_of,
     tokenize,
 )
-
-if TYPE_CHECKING:
-    from spellchecker import SpellChecker
-
-    from ragscience.library.store import Store
-
+from ragscience.library.store import Store
 
 SHORTEST = 5
 """Letters of a word that is corrected: shorter ones, and names of letters and digits, are too near to others."""
@@ -87,7 +80,7 @@ def corrected(question: str, library: Store) -> tuple[str, tuple[Correction, ...
 
 
 @cache
-def _dictionary() -> SpellChecker:
+def _dictionary() -> Any:
     from spellchecker import SpellChecker
 
     return SpellChecker(language="en", distance=1)

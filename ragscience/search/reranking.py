@@ -7,25 +7,18 @@ Stored token vectors have no positions. They are in the order of the text and of
 (models/maxsim.py), so tokenizing a passage again, a millisecond each, tells where each stands.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ragscience.core.records import Filters
+from ragscience.core.records import Filters, StoredChunk
+from ragscience.library.store import Store
+from ragscience.models.model_protocols import Reranker, TokenEmbedder
 from ragscience.search.first_pass import weighted_sum
 from ragscience.search.names import PaperNames
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ragscience.core.records import StoredChunk
-    from ragscience.library.store import Store
-    from ragscience.models.model_protocols import Reranker, TokenEmbedder
 
 
 def rerank(question: str, passages: Mapping[int, str], reranker: Reranker, batch: int = 0) -> dict[int, float]:
