@@ -52,19 +52,19 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How a search works: see the table in search/profiles.py."""
+    """How a search works: see the table in search/profiles.py. What is not said is the guide's."""
 
     name: str
-    dense_candidates: int
-    bm25_candidates: int
-    fusion: str
+    dense_candidates: int = 20
+    bm25_candidates: int = 20
+    fusion: str = "weighted"
     """ "weighted" (min-max to 0-1, then a weighted sum), "by-max" (a weighted sum of the cosine as it is and BM25 over
     the highest BM25) or "rrf" (sum of weight / (60 + rank))."""
-    dense_weight: float
-    bm25_weight: float
-    rerank_depth: int
+    dense_weight: float = 0.7
+    bm25_weight: float = 0.3
+    rerank_depth: int = 20
     """How many of the fused candidates the reranker reads; 0 leaves them in the order of the first pass."""
-    top_k: int
+    top_k: int = 4
     """How many passages are given to the answer."""
     prefilter: int = 0
     """How many of the fused candidates go on to be reranked; 0: all."""
