@@ -61,13 +61,11 @@ class _Asked:
     rank: int = 0
     """1 where a passage is named, 2 where a file is."""
     pages: tuple[int, ...] = ()
-    is_no_page: bool = False
-    """Whether what is written as a page can be none: "p. −3"."""
 
     @property
     def found(self) -> tuple[Place, ...]:
         """The given pages that are meant, or may be."""
-        return () if self.is_no_page else tuple(p for p in self.of if not self.pages or p[1] in self.pages)
+        return tuple(place for place in self.of if not self.pages or place[1] in self.pages)
 
     @property
     def unknown(self) -> int:
@@ -108,7 +106,7 @@ class _Forms:
         in_prose = rf"{marks}{file}{marks}\s*+[,:;#|，–—-]?+\s*+(?:(?:on|at)\s++)?+(?P<around>\()?+{pages}(?(around)\))"
         self._token = re.compile(
             rf"(?P<file>{file})(?:\s*+[,:#]\s*+(?P<at>\d{{1,3}})(?![\w.]\w))?+"
-            rf"|(?P<pages>{pages})|(?P<no_page>{_NO_PAGE})|{_SECTION}|(?P<number>{number})",
+            rf"|(?P<pages>{pages}|{_NO_PAGE})|{_SECTION}|(?P<number>{number})",
             re.IGNORECASE,
         )
         self._all = re.compile(
@@ -159,9 +157,8 @@ class _Forms:
                 files = self._files.get(token["file"].casefold(), ())
                 files = (token["file"],) if token["file"] in files else files
                 now.of, now.rank = [place for place in self._given if place[0] in files], 2
-            now.pages += _page_numbers(token["pages"] or token["at"] or "")
-            now.is_no_page = now.is_no_page or bool(token["no_page"])
-        return [each for each in asked if each.pages or each.is_no_page] or asked
+            now.pages += _page_numbers(token["pages"] or token["at"]) if token["pages"] or token["at"] else ()
+        return [each for each in asked if each.pages] or asked
 
     def _loosely(self, words: str, pages: str) -> list[_Asked]:
         """The one file whose name begins with `words`; no page for an unknown file or path; nothing for other words."""
@@ -213,9 +210,9 @@ def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _page_numbers(pages: str) -> tuple[int, ...]:
-    """3, 4, 5, 9 from "pp. 3-5, 9"; for an invalid range, or one of more than 20 pages, its two ends."""
+    """3, 4, 5, 9 from "pp. 3-5, 9"; of an invalid range, or one of more than 20 pages, its two ends; 0 for no number."""
     numbers: list[int] = []
     for match in re.finditer(r"(\d++)(?:\s*+(?:[-–—]|to)\s*+(?:pages?|pp?\.?|¶)?\s*+(\d++))?+", pages, re.IGNORECASE):
         first, last = int(match[1]), int(match[2] or match[1])
         numbers += range(first, last + 1) if first <= last <= first + 20 else (first, last)
-    return tuple(dict.fromkeys(numbers))
+    return tuple(dict.fromkeys(numbers)) or (0,)
