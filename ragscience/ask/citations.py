@@ -210,7 +210,7 @@ def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _page_numbers(pages: str) -> tuple[int, ...]:
-    """3, 4, 5, 9 from "pp. 3-5, 9"; of an invalid range, or one of more than 20 pages, its two ends; 0 for no number."""
+    """3, 4, 5, 9 from "pp. 3-5, 9"; of an invalid range, or one of over 20 pages, its two ends; 0 for no number."""
     numbers: list[int] = []
     for match in re.finditer(r"(\d++)(?:\s*+(?:[-–—]|to)\s*+(?:pages?|pp?\.?|¶)?\s*+(\d++))?+", pages, re.IGNORECASE):
         first, last = int(match[1]), int(match[2] or match[1])
