@@ -205,14 +205,12 @@ class _AspectSentences:
     def _zones(self) -> list[str]:
         """The zone of each sentence; without an abstract, what comes before the first heading is one."""
         has_abstract = any(part.kind == "abstract" for part in self.paper.parts)
-        last_reference = max((part.start for part in self.paper.parts if part.kind == "reference"), default=None)
         zones = list[str]()
         for one in self.paper.sentences:
             zone = _zone_of(one.section, one.kind)
             if not one.section and one.kind != "abstract":
                 zone = "other" if has_abstract else "abstract"
-            is_behind = last_reference is not None and one.citations[0].start > last_reference
-            zones.append("other" if is_behind else zone)
+            zones.append(zone)
         return zones
 
     def is_named(self, text: str, end: int | None = None) -> bool:

@@ -46,13 +46,6 @@ _PLACES = {
 }
 """The kind of the element that has the number, and how the number stands in it."""
 _ROMAN = {"i": 1, "v": 5, "x": 10}
-_SAME_SECTION = (
-    {"conclusion", "conclusions", "concluding remarks", "concluding", "summary"},
-    {"method", "methods", "methodology", "approach", "materials and methods"},
-    {"result", "results", "experiments", "evaluation", "findings"},
-    {"limitation", "limitations", "weaknesses"},
-    {"related work", "related works", "previous work", "background"},
-)
 
 
 def is_number(name: str) -> bool:
@@ -106,19 +99,18 @@ def tables_at(paper: PaperText, caption: Part) -> tuple[Part, ...]:
 
 
 def section(paper: PaperText, name: str) -> tuple[Part, ...]:
-    """The section of that number or name, or of a name that means the same, with its heading; empty for none."""
+    """The section of that number or name, with its heading; empty for none."""
     if is_number(name):
         heads = of_number(paper, "section", name)
         return _below(paper, heads[0]) if heads else ()
     wanted = name.casefold()
     if wanted == "abstract" and (found := [part for part in paper.parts if part.kind == "abstract"]):
         return tuple(found)
-    group = next((group for group in _SAME_SECTION if wanted in group), {wanted})
+    words = set(terms(wanted))
     words_of = {part: set(terms(joined_lines(part.text))) for part in paper.parts if part.kind == "heading"}
-    for words in (set(terms(each)) for each in sorted(group, key=lambda each: each != wanted)):
-        if fitting := [head for head in words_of if words and words <= words_of[head]]:
-            return _below(paper, min(fitting, key=lambda head: (head.level, len(words_of[head]))))
-    return ()
+    fitting = [head for head in words_of if words and words <= words_of[head]]
+    best = min(fitting, key=lambda head: (head.level, len(words_of[head])), default=None)
+    return _below(paper, best) if best else ()
 
 
 def _below(paper: PaperText, heading: Part) -> tuple[Part, ...]:

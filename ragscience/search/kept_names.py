@@ -14,35 +14,25 @@ from ragscience.library.atomic_files import write_atomically
 from ragscience.library.store import Store
 from ragscience.search.names_of_paper import RULES_VERSION, PaperName, key_of, names_of_paper
 
-_FORMAT = 6
-"""Of the file: its checksum, a line of what it was made by, then one for each paper: its id and its fields, by tabs."""
+_FORMAT = 7
+"""Of the file: its checksum, and JSON of what it was made by, the generation, and each paper's id and fields."""
 
 
 @dataclass(frozen=True)
 class KeptPaper:
-    """The names of a paper. Its fields are JSON, which has no tab and no line's end, and is read when it is wanted."""
+    """The names of a paper, and before them what they change with."""
 
-    signature: str
-    """MD5, passages (lists of references included), title and file: what the names change with."""
+    md5: str
+    passages: int
+    """How many it has, lists of references included."""
+    title: str
+    """Empty where it is not known."""
+    file: str
+    """Its short name."""
     keys: str
     """What the names are looked up by, with blanks between them."""
     kept_names: str
-
-    @cached_property
-    def about(self) -> tuple[str, int, str, str]:
-        """As `signature`; the title is empty where it is not known."""
-        md5, passages, title, file = json.loads(self.signature)
-        return md5, passages, title, file
-
-    @property
-    def passages(self) -> int:
-        """How many it has, lists of references included."""
-        return self.about[1]
-
-    @property
-    def file(self) -> str:
-        """Its short name."""
-        return self.about[3]
+    """JSON, which is read when it is wanted."""
 
     @cached_property
     def names(self) -> tuple[PaperName, ...]:
@@ -61,8 +51,8 @@ class KeptNames:
     def write(self, library: Store) -> None:
         """Keep them on disk, unless they are there, or the library is damaged; a failed write is ignored."""
         if self.papers and not self.is_on_disk and not library.damage():  # what is left out would stay out
-            lines = ["\t".join((str(key), *astuple(paper))) for key, paper in self.papers.items()]
-            body = "\n".join([json.dumps([_made_by(library), self.generation]), *lines]).encode()
+            rows = [(key, *astuple(paper)) for key, paper in self.papers.items()]
+            body = json.dumps([_made_by(library), self.generation, rows]).encode()
             with contextlib.suppress(OSError):
                 write_atomically(library.home.names, b"%08x\n" % zlib.crc32(body) + body)
                 self.is_on_disk = True
@@ -80,16 +70,16 @@ def kept_names(library: Store, before: KeptNames | None = None) -> KeptNames:
     papers: dict[int, KeptPaper] = {}
     for paper in library.papers():
         known = kept.papers.get(paper.paper_id)
-        signature = json.dumps([paper.md5, paper.chunks, title_of(paper), paper.file])
-        fits = known is not None and known.signature == signature
-        papers[paper.paper_id] = known if known and fits else _found(paper, signature, library)
+        about = (paper.md5, paper.chunks, title_of(paper), paper.file)
+        fits = known is not None and (known.md5, known.passages, known.title, known.file) == about
+        papers[paper.paper_id] = known if known and fits else _found(paper, about, library)
     return KeptNames(library.about.version, papers, is_on_disk=False)
 
 
-def _found(paper: Paper, signature: str, library: Store) -> KeptPaper:
+def _found(paper: Paper, about: tuple[str, int, str, str], library: Store) -> KeptPaper:
     names = names_of_paper(paper, library.paper_chunks(paper.paper_id), library)
     keys = " ".join(dict.fromkeys(key_of(name.name) for name in names))
-    return KeptPaper(signature, keys, json.dumps([astuple(name) for name in names]))
+    return KeptPaper(*about, keys, json.dumps([astuple(name) for name in names]))
 
 
 def _made_by(library: Store) -> list[Any]:
@@ -100,10 +90,8 @@ def _read(library: Store) -> KeptNames:
     """The names on disk; none of generation -1 where they are missing, damaged or of another library or version."""
     try:
         checksum, _, body = library.home.names.read_bytes().partition(b"\n")
-        head, *lines = body.decode().split("\n")
-        made_by, generation = json.loads(head)
+        made_by, generation, rows = json.loads(body)
         if int(checksum, 16) == zlib.crc32(body) and made_by == _made_by(library):
-            rows = [line.split("\t") for line in lines]
             return KeptNames(generation, {int(key): KeptPaper(*row) for key, *row in rows}, is_on_disk=True)
     except (OSError, ValueError, TypeError):
         pass

@@ -87,7 +87,7 @@ class PaperNames:
         for paper_id, paper in self._kept.items():
             author = " ".join(name.name for name in paper.names if name.how in AUTHORS)
             stem = " ".join(_WORD.findall(PurePath(paper.file).stem))
-            for term in (*terms(f"{paper.about[2].replace('-', ' ')} {stem} {author}"), *_ARXIV.findall(paper.file)):
+            for term in (*terms(f"{paper.title.replace('-', ' ')} {stem} {author}"), *_ARXIV.findall(paper.file)):
                 found[term].add(paper_id)
         return found
 
