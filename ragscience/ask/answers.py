@@ -12,7 +12,7 @@ from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LOW, LookedFor, answerability, confidence, look_for, probability, signs
 from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract_parts
 from ragscience.ask.generation import worded
-from ragscience.ask.prompts import NOT_FOUND, REFUSAL, prompt_name
+from ragscience.ask.prompts import NOT_FOUND, REFUSAL
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
 from ragscience.core.tokenizing import counted
@@ -186,8 +186,7 @@ class _AnswerRun:
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
         with timed(self._timings, "check_ms"):
-            said, may_go_on = _real_names(text, given), context.raise_if_cancelled
-            return check(said, given, read=context.spans, on_sentence=may_go_on, adds=True)
+            return check(text, given, read=context.spans, on_sentence=context.raise_if_cancelled, adds=True)
 
     def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:
@@ -253,17 +252,6 @@ def _refuses(checked: Checked) -> bool:
 def _is_supported(sentences: Sequence[Sentence]) -> bool:
     """Whether the pages hold any of it, at least weakly."""
     return any(sentence.verdict in ("supported", "weak") for sentence in sentences)
-
-
-def _real_names(text: str, given: Sequence[Hit]) -> str:
-    """`text` with the names that the prompt had for files turned back into the files' own, where they differ."""
-    files = {hit.chunk.file for hit in given}
-    shown = [prompt_name(file) for file in files]
-    for file in sorted(files, key=len, reverse=True):
-        name = prompt_name(file)
-        if name != file and name and shown.count(name) == 1:
-            text = text.replace(name, file)
-    return text
 
 
 def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:

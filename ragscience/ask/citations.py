@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ragscience.ask.claim_facts import squeezed
 from ragscience.ask.evidence import Place
+from ragscience.ask.prompts import prompt_name
 from ragscience.core.paper_records import ENDING, FORMATS, page_parts
 from ragscience.core.records import Hit
 
@@ -198,12 +199,12 @@ def _is_quoted(at: int, text: str) -> bool:
 
 
 def _names(files: set[str]) -> dict[str, tuple[str, ...]]:
-    """How each file may be called (case-folded): its name, the last part of it, either without its ending."""
+    """How each file may be called (case-folded): its name, also as in the prompt, the last part, without its ending."""
     names: dict[str, tuple[str, ...]] = {}
     for file in sorted(files):
         last = file.rsplit("/", 1)[-1]
         suffix = last[last.rfind(".") :] if last.lower().endswith((".pdf", *FORMATS)) else ""
-        for name in {file, last, file.removesuffix(suffix), last.removesuffix(suffix)}:
+        for name in {file, last, file.removesuffix(suffix), last.removesuffix(suffix), prompt_name(file)}:
             if name:
                 names[name.casefold()] = (*names.get(name.casefold(), ()), file)
     return names
