@@ -30,8 +30,7 @@ _ASKED = {
     "aims": (("Method", 1), ("Question", 3)),
 }
 """The aspects that a kind of question asks for, and how many sentences; of the other kinds the one of their name."""
-_MOST_QUALIFIERS, _MOST_LISTED, _FIRST_LISTED = 5, 20, 4
-_NAME = re.compile(r"[A-Z][\w-]+")
+_MOST_QUALIFIERS, _MOST_LISTED = 5, 20
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
 _MOST_DEFINING, _SHOWN = 6, 2
@@ -103,12 +102,7 @@ def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | No
     """The sentences and tables that say what a paper uses: data sets, baselines, measures, hyperparameters."""
     if len(slots.extra) > _MOST_QUALIFIERS:
         return None
-    found, paper = said.ranked(aspect, slots.extra), said.paper
-    if aspect.gives == "names":
-        most = sorted(found, key=lambda one: -_names_behind(aspect, one.text))[:_FIRST_LISTED]
-        behind = [each for one in most for each in paper.sentences[paper.sentences.index(one) + 1 :][:1]]
-        found = list(dict.fromkeys([*most, *behind, *found]))
-    found = found[:_MOST_LISTED]
+    found, paper = said.ranked(aspect, slots.extra)[:_MOST_LISTED], said.paper
     blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
     for caption, part in pairwise(paper.parts) if aspect.values else ():
         text, is_asked = joined_lines(caption.text), not slots.extra or slots.extra & {*terms(caption.text)}
@@ -121,11 +115,6 @@ def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | No
         f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
     )
     return Routed("list", note, tuple(blocks), hits, "medium", for_llm=True)
-
-
-def _names_behind(aspect: Aspect, text: str) -> int:
-    word = aspect.words.search(text)
-    return len(set(_NAME.findall(text, word.end()))) if word else 0
 
 
 def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
