@@ -31,7 +31,7 @@ from benchmarks.libraries import papers_home
 from benchmarks.report import Report, Table, cell
 from benchmarks.running import Options
 from benchmarks.significance import p_of, shown_p
-from ragscience.ask.prompts import Prompts
+from ragscience.ask.prompts import ANSWER_REQUEST, ANSWER_RULES, CONDENSE
 from ragscience.core.records import PASSAGES
 from ragscience.core.settings import load_settings
 from ragscience.engine import Engine
@@ -155,7 +155,7 @@ def _key(engine: Engine, name: str) -> str:
     if way.has_model:
         llm = engine.models.llm_choice(settings, "llm").model
         parts["model"] = llm and [llm.name, llm.digest]
-        parts["prompts"] = [Prompts().rules, Prompts().request, Prompts().condense]
+        parts["prompts"] = [ANSWER_RULES, ANSWER_REQUEST, CONDENSE]
     else:
         decides.pop("llm")
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]

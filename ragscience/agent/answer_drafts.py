@@ -56,14 +56,11 @@ def draft(
 
     What an LLM says without citing a page cannot be checked, however right it is: quotes replace it.
     """
-    prompts = context.answering.prompts
-    if notes:  # part of the template, so every brace of it is doubled
-        said = sanitize("\n".join(notes))[:_NOTES_CHARS].replace("{", "{{").replace("}", "}}")
-        prompts = replace(prompts, request=f"What tools of this program gave:\n{said}\n\n{prompts.request}")
+    said = sanitize("\n".join(notes))[:_NOTES_CHARS]
     answering = replace(
         context.answering,
         llm=llm,
-        prompts=prompts,
+        notes=f"What tools of this program gave:\n{said}\n\n" if notes else "",
         answer_seconds=min(context.answering.answer_seconds, seconds),
         whole_seconds=seconds,
     )

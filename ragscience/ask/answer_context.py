@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import inf
 
 from ragscience.ask.extractive import Matcher
-from ragscience.ask.prompts import Prompts
 from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Found, Turn
@@ -80,7 +79,6 @@ class AnswerContext:
     """For the choice of quotes; None: words decide."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
-    prompts: Prompts
     circuit: Circuit
     answer_seconds: float
     """Longest time of one LLM reply, from its first token."""
@@ -98,6 +96,8 @@ class AnswerContext:
     """Which papers a question names; needed with `presence`."""
     whole_seconds: float = inf
     """Longest time of one LLM reply, with the wait for its first token: the agent's, which has a time for all."""
+    notes: str = ""
+    """What an LLM reads before the passages; harmless text, which ends with a blank line."""
     cancelled: Callable[[], bool] | None = None
     """Whether the question was cancelled; it is called between stages and sentences, and several times a second while
     an LLM replies. None: it cannot be cancelled."""

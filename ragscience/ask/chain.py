@@ -54,12 +54,10 @@ class Generated:
         self._question = sanitize(request.question)
         self._history = request.history
         self._search = search
-        self._prompts = context.prompts
+        self._notes = context.notes
         self._window = Window(llm.window, llm.num_predict, llm.counter.count)
         self._plan = Plan(llm.num_predict)
-        self._turns, self._condense_tokens = condense_history(
-            self._question, self._history, prompts=self._prompts, window=self._window
-        )
+        self._turns, self._condense_tokens = condense_history(self._question, self._history, self._window)
 
     def run(self) -> None:
         """Rewrite a follow-up to be standalone, search, and let the model answer from the passages.
@@ -100,13 +98,14 @@ class Generated:
         from langchain_core.prompts import ChatPromptTemplate, HumanMessagePromptTemplate, PromptTemplate
 
         behind = lambda: self._plan.concepts + wording.conversation(self._plan.history)  # noqa: E731
-        request = PromptTemplate.from_template(self._prompts.request, partial_variables={"history": behind})
-        system = SystemMessage(self._prompts.rules_text())
+        known = {"history": behind, "notes": self._notes}
+        request = PromptTemplate.from_template(wording.ANSWER_REQUEST, partial_variables=known)
+        system = SystemMessage(wording.ANSWER_RULES)
         return ConversationalRetrievalChain.from_llm(
             llm=_model(lambda messages: self._said(self.reply, messages, self._plan.answer_tokens)),
             condense_question_llm=_model(self._standalone),
             retriever=_retriever(self._documents),
-            condense_question_prompt=PromptTemplate.from_template(self._prompts.condense),
+            condense_question_prompt=PromptTemplate.from_template(wording.CONDENSE),
             combine_docs_chain_kwargs={
                 "prompt": ChatPromptTemplate.from_messages([system, HumanMessagePromptTemplate(prompt=request)]),
                 "document_prompt": PromptTemplate.from_template(wording.PASSAGE),
@@ -136,7 +135,7 @@ class Generated:
         if not self.answerable:
             return []
         try:
-            self._plan = plan(self.found, self._history, prompts=self._prompts, window=self._window)
+            self._plan = plan(self.found, self._history, window=self._window, notes=self._notes)
         except ModelProblem as problem:
             self.failure = problem
             raise

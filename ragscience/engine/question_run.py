@@ -205,7 +205,6 @@ class QuestionRun:
     def answer_context(self) -> AnswerContext:
         """The models and limits of an answer."""
         from ragscience.ask.answer_context import AnswerContext
-        from ragscience.ask.prompts import Prompts
 
         settings = self.settings
         return AnswerContext(
@@ -213,7 +212,6 @@ class QuestionRun:
             matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
             spans=self.shared.models.span_reader(settings),
             models=self.models_used,
-            prompts=Prompts(),
             circuit=self.shared.circuit,
             answer_seconds=settings.answer_seconds,
             extractive_sentences=EXTRACTIVE_SENTENCES,

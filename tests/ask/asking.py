@@ -4,7 +4,6 @@ from contextlib import contextmanager
 
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
 from ragscience.ask.answers import answer
-from ragscience.ask.prompts import Prompts
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 
@@ -41,7 +40,6 @@ def context_of(llm, **how):
     given = {
         "matcher": None,
         "models": MODELS,
-        "prompts": Prompts(),
         "circuit": circuit(),
         "answer_seconds": 600.0,
         "extractive_sentences": 5,

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 
 from ragscience.ask.answers import REFUSAL
-from ragscience.ask.prompts import Prompts, conversation, fenced_text, passage_text
+from ragscience.ask.prompts import ANSWER_REQUEST, ANSWER_RULES, conversation, fenced_text, passage_text
 from ragscience.core.records import UNCITED, Turn
 from tests.ask.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.ask.passages import SAMPLING, TRAINING, Search, hit
@@ -178,12 +178,12 @@ def test_what_the_reader_raises_is_raised(server, error, llm):
 
 
 def test_the_second_turn_begins_as_the_first_where_the_passages_are_the_same():
-    prompts = Prompts()
     passages = "\n\n".join(passage_text(hit, fenced_text(hit.chunk)) for hit in (TRAINING, SAMPLING))
-    first = prompts.request_text(passages, "", "How long did training take?")
+    asked = {"notes": "", "context": passages, "history": "", "question": "How long did training take?"}
+    first = ANSWER_REQUEST.format(**asked)
     history = conversation([Turn("How long did training take?", "3.5 days (attention.pdf, p.7).")])
-    second = prompts.request_text(passages, history, "On how many GPUs?")
+    second = ANSWER_REQUEST.format(**asked | {"history": history, "question": "On how many GPUs?"})
     assert first.startswith(passages)
     assert second.startswith(passages)
-    assert "{" not in prompts.rules_text()  # the system message, which goes first, is the same for every question
+    assert "{" not in ANSWER_RULES  # the system message, which goes first, is the same for every question
     assert second.index("<conversation>") < second.index("On how many GPUs?")

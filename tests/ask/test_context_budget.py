@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.prompts import CUT_MARK, Prompts, Window, conversation, passage_text, plan
+from ragscience.ask.prompts import ANSWER_REQUEST, ANSWER_RULES, CUT_MARK, Window, conversation, passage_text, plan
 from ragscience.core.records import Found, Turn
 from tests.ask.asking import SAID, ask, open_llm, prompt
 from tests.ask.passages import Search, hit
 from tests.ollama_server import OllamaServer
 
 LINE = "Training run {n} of the big models took {n}.5 days on eight graphics cards, at a cost of {n},000 dollars. "
-SHORT = Prompts(rules="Rules.", request="{context}{history}{question}", condense="{chat_history}{question}")
 
 
 def words(text):
@@ -24,9 +23,13 @@ def passages(count, length=10):
     return [hit("".join(LINE.format(n=n) for n in range(length)), rank=rank, page=rank) for rank in range(1, count + 1)]
 
 
-def made(hits, history=(), *, window=1000, reserve=100, prompts=SHORT):
-    found = Found("Why?", "default", tuple(hits))
-    return plan(found, history, prompts=prompts, window=Window(window, reserve, words))
+def window_of(tokens, reserve):
+    """So many tokens beside the rules."""
+    return Window(tokens + words(ANSWER_RULES + ANSWER_REQUEST), reserve, words)
+
+
+def made(hits, history=(), *, window=1000, reserve=100):
+    return plan(Found("Why?", "default", tuple(hits)), history, window=window_of(window, reserve))
 
 
 def test_the_lowest_ranked_passages_are_left_out_first():
@@ -59,9 +62,10 @@ def test_nothing_ever_runs_over(lengths, answers, window, reserve):
     history = [Turn(f"What is {n}?", f"It is {n}. " * size) for n, size in enumerate(answers)]
     sent = made(hits, history, window=window, reserve=reserve)
     shown = "\n".join(passage_text(each, text) for each, text in sent.passages)
-    used = words(SHORT.rules_text()) + words(SHORT.request_text(shown, conversation(sent.history), "Why?"))
-    assert used + Window(window, reserve, words).answer_reserve <= window
-    assert used + sent.answer_tokens <= window
+    whole, said = window_of(window, reserve), conversation(sent.history)
+    used = words(ANSWER_RULES + ANSWER_REQUEST.format(notes="", context=shown, history=said, question="Why?"))
+    assert used + whole.answer_reserve <= whole.tokens
+    assert used + sent.answer_tokens <= whole.tokens
     left = len(hits) - len(sent.passages)
     assert (left > 0) == any("lowest-ranked" in warning for warning in sent.warnings)
     assert (len(history) > len(sent.history)) == any("turn" in warning for warning in sent.warnings)
