@@ -23,7 +23,7 @@ from ragscience.search.names import PaperNames
 
 _ASKED = {
     "summary": (("Method", 2), ("Results", 3), ("Limits", 2), ("Question", 1), ("Data", 2)),
-    "definition": (),
+    "definition": (("Method", 2),),
     "contributions": (("Contributions", 6),),
     "findings": (("Results", 6),),
     "limitations": (("Limits", 8),),
@@ -33,8 +33,6 @@ _ASKED = {
 _MOST_QUALIFIERS, _MOST_LISTED = 5, 20
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
-_MOST_DEFINING, _SHOWN = 6, 2
-"""Sentences on a method that are looked at for what it is, and that are quoted."""
 _MOST_PAPERS = 6
 _MOST_ANNOUNCED = 10
 _BEGINNING = 3
@@ -122,12 +120,11 @@ def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
     for said in papers:
         paper = said.paper
         wanted = _OF_SEVERAL if kind == "summary" and len(papers) > 1 else _ASKED[kind]
-        defining = said.what_it_is() if kind == "definition" else []
-        parts = {"Method": defining} if defining else said.of_all(wanted)
+        parts = said.of_all(wanted)
         if kind == "contributions" and not parts:
             parts = said.of_all((("Method", 3), ("Results", 3)))
         is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
-        is_whole &= not defining or said.is_named(defining[0].text)
+        is_whole &= kind != "definition" or any(said.is_named(one.text) for one in parts.get("Method", ()))
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":
             parts = {"Beginning": list(paper.sentences[:_BEGINNING])}
@@ -174,12 +171,6 @@ class _AspectSentences:
         after = self.paper.sentences[self.paper.sentences.index(sentence) + 1 :]
         is_open = sentence.text.rstrip().endswith(":")
         return [sentence, *takewhile(lambda one: is_open and one.kind == "list", after[:_MOST_ANNOUNCED])]
-
-    def what_it_is(self) -> list[PaperSentence]:
-        """Sentences on the authors' method, those that name the paper's work first."""
-        method = self.of_all([("Method", _MOST_DEFINING)]).get("Method", [])
-        said = [one for one in method if self.is_named(one.text) or _OWN.search(one.text)]
-        return sorted(said, key=lambda one: not self.is_named(one.text))[:_SHOWN]
 
     def ranked(self, aspect: Aspect, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
         """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""

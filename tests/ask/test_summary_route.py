@@ -175,13 +175,6 @@ def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
 
 
-def test_what_others_call_something_does_not_say_what_a_paper_is(tmp_path):
-    """A sentence on another's technique, in the abstract of a paper that never says what its own is."""
-    said = "A recent technique called dance counting finds most hives. Here AntNet walks, and it finds more of them."
-    with make_library(tmp_path, {"ants.pdf": ("AntNet: Steps of Ants", [(1, "abstract", said)])}) as library:
-        assert route("What is AntNet?", context(library)) is None
-
-
 def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(tmp_path):
     said = "We propose a model that reads the angle of every dance in a hive."
     unnamed = [
