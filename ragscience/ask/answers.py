@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_text, side_by_side
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
@@ -14,7 +14,7 @@ from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL
 from ragscience.core.answer_records import Timings, timed
-from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Sentence, Stage
+from ragscience.core.records import UNCITED, Answer, Block, Found, Hit, Stage
 from ragscience.core.tokenizing import counted
 from ragscience.models.model_protocols import ChatModel
 
@@ -66,18 +66,6 @@ def likely_answered(found: Found, context: AnswerContext) -> float:
 
 def _best(found: Found, context: AnswerContext) -> ScoredUnit | None:
     return next(iter(extract_parts(found, readers=Readers(context.matcher, context.spans), limit=1).units), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Quotes:
-    """What is quoted."""
-
-    blocks: tuple[Block, ...]
-    sure: str | None
-    """As `Answer.confidence`."""
-    missing: tuple[str, ...]
-    """As `Answer.missing`."""
-    warnings: tuple[str, ...]
 
 
 FOR_LLM = 0.08
@@ -139,35 +127,36 @@ class _AnswerRun:
         checked = self._check(text, generated.given)
         if _refuses(checked):
             return self._refusal(found, used_llm=True, warnings=generated.warnings)
-        if self._request.strict and not _is_supported(checked.sentences):
+        if self._request.strict and all(each.verdict not in ("supported", "weak") for each in checked.sentences):
             why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
             return self._refusal(found, used_llm=True, warnings=(why, *generated.warnings))
-        quotes = self._chosen(found)
-        warnings = (*generated.warnings, *quotes.warnings, *_check_warnings(checked))
-        return replace(self._answer(found, "llm", checked, warnings), blocks=quotes.blocks)
+        blocks, *_ = self._chosen(found)
+        warnings = (*generated.warnings, *self._choice.warnings, *_check_warnings(checked))
+        return replace(self._answer(found, "llm", checked, warnings), blocks=blocks)
 
-    def _chosen(self, found: Found) -> _Quotes:
-        """What is quoted of what was found."""
-        units = self._choice.units
-        sure, missing = self._confidence(found)
-        most = None if found.parts else _MOST_QUOTES.get(sure or "")
-        blocks = side_by_side(units) if found.parts else quoted(units[:most])
-        return _Quotes(blocks, sure, missing, self._choice.warnings)
+    def _chosen(self, found: Found) -> tuple[tuple[Block, ...], str | None, tuple[str, ...]]:
+        """What is quoted of what was found, `Answer.confidence` and `Answer.missing`."""
+        units, missing = self._choice.units, tuple[str, ...]()
+        sure = None
+        if self._looked is not None and self._context.presence is not None and units:
+            sure, missing = confidence(found, self._looked, units[0])
+        blocks = side_by_side(units) if found.parts else quoted(units[: _MOST_QUOTES.get(sure or "")])
+        return blocks, sure, missing
 
     def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
         """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
-        chosen = self._chosen(found)
-        blocks, quotes = chosen.blocks, quotes_of(chosen.blocks)
-        if chosen.missing and blocks and not found.parts:
-            blocks = (*blocks, Block("text", " ".join(chosen.missing)))
+        blocks, sure, missing = self._chosen(found)
+        quotes = quotes_of(blocks)
+        if missing and blocks and not found.parts:
+            blocks = (*blocks, Block("text", " ".join(missing)))
         text = shown_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
-        warnings = (*warnings, *chosen.warnings)
+        warnings = (*warnings, *self._choice.warnings)
         if not begun:
             self._show(text)
             answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
             if blocks:
-                answer = replace(answer, blocks=blocks, confidence=chosen.sure, missing=chosen.missing)
+                answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
             return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
         checked = self._check(begun, given)
         self._show(BROKEN_OFF + text)
@@ -177,11 +166,6 @@ class _AnswerRun:
             (*checked.sentences, *quotes),
         )
         return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
-
-    def _confidence(self, found: Found) -> tuple[str | None, tuple[str, ...]]:
-        if self._looked is None or self._context.presence is None or not self._choice.units:
-            return None, ()
-        return confidence(found, self._looked, self._choice.units[0])
 
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
@@ -247,11 +231,6 @@ def _refuses(checked: Checked) -> bool:
     return REFUSAL.casefold() in checked.text.casefold() or all(
         sentence.text.casefold().startswith(nothing) for sentence in checked.sentences
     )
-
-
-def _is_supported(sentences: Sequence[Sentence]) -> bool:
-    """Whether the pages hold any of it, at least weakly."""
-    return any(sentence.verdict in ("supported", "weak") for sentence in sentences)
 
 
 def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
