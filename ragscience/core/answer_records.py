@@ -195,7 +195,7 @@ class Turn:
     question: str
     answer: str
     passages: tuple[int, ...] = ()
-    """Ids of the passages that the answer cites: they compete again in a follow-up."""
+    """Ids of the passages that the answer cites."""
 
 
 @dataclass(frozen=True, slots=True)

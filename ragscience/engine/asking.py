@@ -206,10 +206,9 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
 
 def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
     if request.plain and not request.history:
-        return searched(run, text, request.filters, (), run.answer_profile)
-    also = request.history[-1].passages if request.history and run.understood.kind != "new" else ()
+        return searched(run, text, request.filters, run.answer_profile)
     rewritten = text if text != run.spelled else ""
-    return search_readings(run, request.filters, also, run.answer_profile, rewritten)
+    return search_readings(run, request.filters, run.answer_profile, rewritten)
 
 
 def _is_corrective(run: QuestionRun, request: AskRequest) -> bool:
@@ -228,7 +227,7 @@ def _with_second_look(run: QuestionRun, request: AskRequest, find: Callable[[str
     return Corrective(
         find,
         likely=lambda found: likely_answered(found, run.answer_context),
-        again=lambda text: search_in_parts(run, text, request.filters, (), run.answer_profile),
+        again=lambda text: search_in_parts(run, text, request.filters, run.answer_profile),
         llm=run.announced(run.step_llm) if run.step_llm is not None and circuit.allows() else None,
         on_failure=circuit.failed,
         most_passages=passages_wanted(run.settings, request.top_k, for_answer=True)

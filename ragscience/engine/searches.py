@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -112,10 +112,8 @@ def _allowed(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
     return tuple(papers)
 
 
-def searched(
-    run: QuestionRun, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
-) -> Found:
-    """The passages that the filters allow, best first; those of `also` (ids) are candidates too."""
+def searched(run: QuestionRun, question: str, filters: Filters, profile: Profile | None = None) -> Found:
+    """The passages that the filters allow, best first."""
     run.stop_if_cancelled()
     profile = profile or run.profile
     run.publish(Searched(question))
@@ -146,7 +144,7 @@ def searched(
         on_rerank=lambda passages: run.publish(Reranking(passages)),
     )
     with nullcontext() if run.llm_reranker is not None else run.shared.search_slots:
-        found = search(question, library=run.library, models=models, profile=profile, filters=kept_to, also=also)
+        found = search(question, library=run.library, models=models, profile=profile, filters=kept_to)
     if graph is not None:
         found = graph.described(found, run.library, profile)
     if not found.hits and filters != Filters():
@@ -154,14 +152,11 @@ def searched(
     return found
 
 
-def search_readings(
-    run: QuestionRun, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None, rewritten: str = ""
-) -> Found:
+def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None = None, rewritten: str = "") -> Found:
     """What is found for the reading of the question that is answered best; `Found.question` is its text.
 
     How well is what the quotes are worth that an answer would be made of, `Found.signals["worth"]`. `rewritten`, a
-    language model's own reading, competes where it loses no name and brings no new one. `also` are passages (ids) that
-    compete for a reading about the papers of the turn before.
+    language model's own reading, competes where it loses no name and brings no new one.
     """
     names = PaperNames.of(run.library) if run.library.about.chunks else None
     readings = run.understood.readings
@@ -172,7 +167,7 @@ def search_readings(
     for reading in dict.fromkeys(readings):
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
-        found = search_in_parts(run, reading.text, kept, also if reading.files else (), profile)
+        found = search_in_parts(run, reading.text, kept, profile)
         found = replace(found, about=reading.files)
         if len(readings) == 1:
             return found
@@ -181,9 +176,7 @@ def search_readings(
     return max(results, key=lambda result: result[0])[1]
 
 
-def search_in_parts(
-    run: QuestionRun, question: str, filters: Filters, also: Sequence[int] = (), profile: Profile | None = None
-) -> Found:
+def search_in_parts(run: QuestionRun, question: str, filters: Filters, profile: Profile | None = None) -> Found:
     """As `searched`; what the question asks of each of several papers is searched for in that paper.
 
     The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose. Raises
@@ -194,12 +187,12 @@ def search_in_parts(
         names = PaperNames.of(run.library)
         parts = sides(question, names) or _described_sides(run, question, filters, names)
     if not parts:
-        return searched(run, question, filters, also, profile)
-    whole = searched(run, question, filters, also, profile)
+        return searched(run, question, filters, profile)
+    whole = searched(run, question, filters, profile)
     found = []
     for part in parts if whole.hits else ():
         of_part = replace(filters, paper_ids=tuple(map(names.id_of, part.papers)))
-        each = _of_part(whole, searched(run, part.text, of_part, (), profile))
+        each = _of_part(whole, searched(run, part.text, of_part, profile))
         found += [replace(each, question=part.text)] if each.hits else []
     if len(found) < 2:
         return whole

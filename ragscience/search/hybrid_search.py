@@ -37,15 +37,13 @@ class SearchModels:
     """Called with the number of passages before the reranker reads them."""
 
 
-def search(
-    question: str, *, library: Store, models: SearchModels, profile: Profile, filters: Filters, also: Sequence[int] = ()
-) -> Found:
+def search(question: str, *, library: Store, models: SearchModels, profile: Profile, filters: Filters) -> Found:
     """The `profile.top_k` best passages that `filters` allow, from one generation of the library.
 
     Dense and keyword search, and those of `models.sources` that the profile gives a weight, give candidates, filtered
     inside the search and ordered by the fused score; a profile with a `prefilter` passes on only that many. Late
     interaction reorders all candidates; the reranker then sets the order of the first `profile.rerank_depth`, or of as
-    many as its time allows. Passages of `also` (ids) that the filters allow are candidates like the others.
+    many as its time allows.
     The passages of a paper that the question names are candidates, too, and preferred (search/named_papers.py).
     Ties go to the passage that was ingested first; of passages with the same words only the first is kept.
     A question in another language is searched by the words of it that the library has, with a warning, where the
@@ -70,8 +68,7 @@ def search(
                     for paper, (vector, tokens) in zip(named, others, strict=True)
                 ]
             own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
-            more = [*scope.present(also), *own]
-            first = first_pass(Question(question, vector), scope, profile, also=more, sources=models.sources, log=log)
+            first = first_pass(Question(question, vector), scope, profile, also=own, sources=models.sources, log=log)
         tokens_from = models.tokens_from if profile.rerank_depth else None
         maxsims_of = partial(_maxsims, library=library, tokens_from=tokens_from, log=log)
         with timed(log.timings, "late_ms") if tokens is not None and profile.rerank_depth else nullcontext():
