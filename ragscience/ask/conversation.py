@@ -41,10 +41,16 @@ SMALL_TALK = frozenset(
     """
     thanks thank you thx ty ok okay great good nice cool perfect awesome hi hello hey bye goodbye cheers yes yep no nope
     sure fine well done much so very a lot morning evening got it i see that's that is helpful interesting wow all for
-    now alright right understood makes sense
+    now alright right understood makes sense the this was what exactly just help helps useful need needed wanted want
+    answer answers clear appreciated again
     """.split()  # noqa: SIM905
 )
-POLITE = SMALL_TALK - frozenset("you yes yep no nope sure so very a lot it i see that's that is all for now".split())  # noqa: SIM905
+POLITE = frozenset(
+    """
+    thanks thank thx ty ok okay great good nice cool perfect awesome hi hello hey bye goodbye cheers fine well done
+    helpful interesting wow alright right understood
+    """.split()  # noqa: SIM905
+)
 OF_LIBRARY = frozenset(("papers", "library"))
 """Who says one of these asks of all papers."""
 JOINING = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905
@@ -216,7 +222,7 @@ def _understood(question: str, state: DialogueState, names: PaperNames) -> Under
     words = {word.casefold() for word in WORD.findall(question)}
     plain = TurnReading(question, is_only_searched=True)
     as_it_is = Understood("new", (TurnReading(question),))
-    if words & POLITE and words <= SMALL_TALK:
+    if words & POLITE and words <= SMALL_TALK and not ("?" in question and words & ASKING):
         return Understood("small talk", (TurnReading(question),))
     if not state.questions:
         return as_it_is
@@ -278,7 +284,7 @@ def _is_fragment(text: str, *, is_about: bool) -> bool:
     words = [word.casefold() for word in WORD.findall(text)]
     if len(words) == 1 and words[0] in ASKING:
         return True
-    if set(words) & VERBS or POINTER.search(text) or set(words[:2]) & ASKING:
+    if set(words) & VERBS or POINTER.search(text) or (set(words[:2]) & ASKING and words[0] != "why"):
         return False
     return is_about or len(set(terms(text))) <= FRAGMENT_TERMS
 
@@ -302,7 +308,7 @@ def _in_place(
                 return [again, *thing]
         return [TurnReading(last, tuple(dict.fromkeys(one.file for one in named)), LEANING)]
     together = TurnReading(f"{last} {text}", focus, NAMED, is_only_searched=True)
-    if bare.casefold() in ASKING:
+    if first == "why" or bare.casefold() in ASKING:
         return [TurnReading(f"{_capital(bare)}? {last}", focus, LEANING), together]
     if first in PREPOSITIONS:
         return [TurnReading(f"{last.rstrip(' ?.!')} {bare}?", focus, LEANING), together]

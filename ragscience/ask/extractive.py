@@ -116,7 +116,8 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(pieces, runs, alone, limit)
     scored_units = tuple(
-        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, run, readings)) for run in chosen
+        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, best, readings))
+        for run, best in zip(chosen, [*runs[:1], *chosen[1:]], strict=True)  # the first without what it took up
     )
     return Choice(scored_units, tuple(warnings))
 

@@ -22,7 +22,7 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from ragscience.ask.cells import AskedRow, asked_rows, same_table, table_span
-from ragscience.ask.quote_candidates import Unit, table_head_end
+from ragscience.ask.quote_candidates import CAPTION, Unit, table_head_end
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.search.reranking import TokenMatches
 
@@ -44,7 +44,6 @@ _WEIGHTS = {
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
-_CAPTION = re.compile(r"(?:table|figure|fig\.) ?\d", re.IGNORECASE)
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"[\w.]@\w|\bP\. ?O\. ?Box\b|\b(?:author information|correspondence (?:to|address)|corresponding author)\b",
@@ -186,7 +185,7 @@ def _tokens(
 def _noise(text: str) -> float:
     if _THANKS.search(text) or _ADDRESS.search(text):
         return 1.0
-    return 0.5 * bool(_CAPTION.match(text))
+    return 0.5 * bool(CAPTION.match(text))
 
 
 def _rarity(asked: frozenset[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:

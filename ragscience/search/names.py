@@ -34,7 +34,10 @@ LEAST_SURE = 0.5
 LEAST = 0.2
 """Names that are less sure than this are left out."""
 _WORD = re.compile(r"[^\W_]++")
-NOUN = r"(?:papers?|articles?|stud(?:y|ies)|preprints?|manuscripts?|publications?)"
+NOUN = (
+    r"(?:(?:paper|article|preprint|manuscript|publication|review|survey|report|trial)s?|stud(?:y|ies)"
+    r"|meta-?analys[ie]s|thes[ie]s)"
+)
 _DESCRIBED = re.compile(rf"\b(?:the|that|this|my|our)\s++((?:[\w'’.-]+\s++){{1,6}}?){NOUN}\b", re.IGNORECASE)
 """ "The sepsis paper"."""
 _NOT_TELLING = frozenset(
