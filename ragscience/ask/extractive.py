@@ -149,7 +149,7 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
     if read is not None and readings[read].probability >= _SURE:
         line, answer = lead_and_words(pieces[read].unit)[1], readings[read].answer
         return line, answer if answer in line else ""
-    whole = [piece for piece in run if not _RESTS.match(piece.unit.text)] or run
+    whole = [piece for piece in run if not (_RESTS.match(piece.unit.text) or piece.unit.text.endswith(":"))] or run
     quiet = [piece for piece in whole if not piece.noise] or whole
     best = max(quiet, key=lambda piece: score_of(features_of([piece], asked)))
     return lead_and_words(best.unit)[1], ""
@@ -174,9 +174,10 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
 
 
 def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
-    """First and last of each run that is scored; a row is one alone."""
+    """First and last of each run that is scored; a row is one alone, what ends in a colon never is."""
     for first, piece in enumerate(pieces):
-        yield first, first
+        if not _leads_on(pieces, first):
+            yield first, first
         if piece.unit.lead or piece.unit.is_row:
             continue
         for last in range(first + 1, min(first + _RUN_UNITS, len(pieces))):
@@ -184,7 +185,17 @@ def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
                 break
             if pieces[last].unit.end - piece.unit.start > _RUN_CHARS:
                 break
-            yield first, last
+            if not _leads_on(pieces, last):
+                yield first, last
+
+
+def _leads_on(pieces: Sequence[Piece], at: int) -> bool:
+    """Whether a piece ends in a colon, and what it announces follows."""
+    return (
+        pieces[at].unit.text.endswith(":")
+        and at + 1 < len(pieces)
+        and follows(pieces[at].unit, pieces[at + 1].unit)
+    )
 
 
 def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, float]) -> _Run:
@@ -218,7 +229,7 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
     first, last = run.first, run.last
     while True:
         wider = [
-            (alone[new], low, high)
+            (alone.get(new, 0.0), low, high)
             for new, low, high in ((first - 1, first - 1, last), (last + 1, first, last + 1))
             if 0 <= new < len(pieces)
             and not pieces[new].noise
