@@ -129,7 +129,7 @@ def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
     """
     for start, end in sorted(named, reverse=True):
         if not (question[end : end + 1] in ("-", "_") and question[end + 1 : end + 2].isalnum()):
-            question = f"{question[:start]}they{question[end:]}"
+            question = f"{question[:start].removesuffix('the ')}they{question[end:]}"
     return f"{question.rstrip(' ?.!')}?"
 
 
