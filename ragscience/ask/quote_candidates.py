@@ -16,7 +16,7 @@ _LEAD_CHARS = 200
 _CAPTION_CHARS = 300
 """As much of a caption, in whole sentences, goes before the rows of its table."""
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z](?:\.\d{1,2})+\.?)\s+[A-Z][^=≤≥<>]{2,80}$")
-CAPTION = re.compile(r"(?i:table|figure|fig\.) ?\d++[a-z]?+(?:[.:|]|\s++[A-Z(])")
+CAPTION = re.compile(r"(?i:table|figure|fig\.) ?\d++[a-z]?+\s*+(?:[.:|]|(?<=\s)[A-Z(])")
 """How a caption begins; "Table 6 shows that" is a sentence."""
 _BEGINS_ANEW = re.compile(rf"(?:\d{{1,2}}(?:\.\d{{1,2}})*+\.?|[A-Z](?:\.\d{{1,2}})++\.?)\s++[A-Z]|{CAPTION.pattern}")
 

@@ -14,6 +14,7 @@ from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.cells import without_headings
 from ragscience.ask.extractive import Readers, ScoredUnit
 from ragscience.ask.quote_candidates import Unit, units_of
+from ragscience.ask.unit_scores import pieces_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.models.minilm import AnswerSpan
@@ -165,6 +166,34 @@ def test_the_sentence_in_which_the_answer_is_read_comes_first(read):
     assert "412" in units[0].text
     units, _ = extract("Who counted the bees of the field station?", [hit(text)], spans=read, limit=1)
     assert "412" not in units[0].text
+
+
+def test_the_first_line_is_of_the_run_that_won_not_of_what_it_took_up():
+    text = "Bees like honey. Wax is for a dance. Bees, honey and wax differ."
+    (first,) = extractive.extract("bees honey wax dance", [hit(text)], readers=Readers(), limit=1).units
+    assert (first.unit.text, first.line) == (text, "Wax is for a dance.")
+
+
+def test_what_ends_in_a_colon_is_quoted_with_what_it_announces():
+    text = f"Kilns have benefits:\n• They need little wood, {ALONE}as said.\n• They are warm."
+    units, _ = extract("What benefits have kilns?", [hit(text)], limit=1)
+    assert "little wood" in units[0].text
+    line = extractive.extract("What benefits have kilns?", [hit(text)], readers=Readers(), limit=1).units[0].line
+    assert not line.endswith(":")
+
+
+@pytest.mark.parametrize(
+    ("text", "noise"),
+    [
+        ("Table 6 shows that a kiln needs little wood.", 0.0),
+        ("Table 6: Wood of kilns.", 0.5),
+        ("Figure 2a The wood of a kiln.", 0.5),
+        ("Fig. 3 | Wood.", 0.5),
+    ],
+)
+def test_a_sentence_on_a_table_is_no_caption(text, noise):
+    _, pieces = pieces_of("How much wood?", units_of(hit(text)), None)
+    assert pieces[0].noise == noise
 
 
 def test_a_reader_that_fails_costs_a_warning_and_words_decide():

@@ -122,6 +122,11 @@ def test_in_an_author_means_in_the_paper_and_by_an_author_does_not(bees):
         assert ([paper.file for paper in slots.papers], slots.conditions.authors) == (files, authors)
 
 
+def test_what_a_paper_is_called_does_not_change_what_is_asked_of_it(bees):
+    masked = {slots_of(f"limits of the sleep_2018.pdf {noun}", context(bees)).masked for noun in ("trial", "paper")}
+    assert masked == {"limits of the X1 paper"}
+
+
 SUBJECTS = {
     "bread": "Sourdough for Beginners\n\nWe knead flour and water, let the dough rise, and put it in the oven.",
     "bees": "Dances of the Hive\n\nHoneybees dance to tell each other where flowers with nectar are.",
