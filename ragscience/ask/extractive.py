@@ -191,11 +191,7 @@ def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
 
 def _leads_on(pieces: Sequence[Piece], at: int) -> bool:
     """Whether a piece ends in a colon, and what it announces follows."""
-    return (
-        pieces[at].unit.text.endswith(":")
-        and at + 1 < len(pieces)
-        and follows(pieces[at].unit, pieces[at + 1].unit)
-    )
+    return pieces[at].unit.text.endswith(":") and at + 1 < len(pieces) and follows(pieces[at].unit, pieces[at + 1].unit)
 
 
 def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, float]) -> _Run:
