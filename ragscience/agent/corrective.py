@@ -10,7 +10,7 @@ one of its rewritten form would find its own words in the passages, and refuse t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragscience.agent.llm_questions import JUDGE, REWRITE, LLMQuestion, one_line
@@ -27,8 +27,6 @@ CORRECT_FROM = 0.6
 INCORRECT_BELOW = 0.15
 """Of `answerability`. Questions whose papers the fit had not seen, development set: below 0.15 are 1 % of the searches
 that had an answer to find and 58 % of the others, from 0.6 on 85 % and 5 %."""
-MOST_REWRITES = 2
-"""For one answer, however often it searches."""
 EXTRA_PASSAGES = 4
 """How many passages a second search may add. Put in the place of first ones they cost more than they brought."""
 _JUDGED_PASSAGES = 4
@@ -36,7 +34,7 @@ _JUDGED_PASSAGES = 4
 
 @dataclass(slots=True)
 class Corrective:
-    """A searcher with a second look, for one answer: a question is searched once, and `MOST_REWRITES` are rewritten."""
+    """A searcher with a second look, for one answer."""
 
     search: Callable[[str], Found]
     """What the question is first searched for by."""
@@ -52,21 +50,12 @@ class Corrective:
     """Most passages where a second search adds to the first."""
     seconds: float
     """Of each call of the LLM."""
-    rewritten: list[str] = field(default_factory=list)
-    """The second queries."""
-    _done: dict[str, Found] = field(default_factory=dict)
 
     def __call__(self, question: str) -> Found:
         """What was found, with its verdict and what is to be said of it. Raises what the first search raises."""
-        if question not in self._done:
-            self._done[question] = self._looked_at_again(question)
-        return self._done[question]
-
-    def _looked_at_again(self, question: str) -> Found:
         found = self.search(question)
         verdict, warnings = self._judged(question, found), list[str]()
-        if verdict == AMBIGUOUS and len(self.rewritten) < MOST_REWRITES and (other := self._reworded(question, found)):
-            self.rewritten.append(other)
+        if verdict == AMBIGUOUS and (other := self._reworded(question, found)):
             before = len(found.hits)
             try:
                 found = joined(found, self.again(other), self.most_passages)

@@ -61,7 +61,7 @@ def look(search, llm=None):
         found=found,
         verdict=found.verdict,
         warnings=tuple(each for each in found.warnings if each != "said before"),
-        rewritten="".join(looked.rewritten),
+        rewritten="".join(search.asked[1:]),
         failures=failures,
     )
 
