@@ -9,8 +9,6 @@ from ragscience.core.records import Hit, StoredChunk
 from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import joined_lines
 
-_BLOCK_CHARS = 400
-"""Neighbouring rows that are not of a Markdown table are one unit up to this length."""
 _LEAD_CHARS = 200
 """A longer caption or header stays out of the quote: it is never cut in a word."""
 _CAPTION_CHARS = 300
@@ -67,21 +65,12 @@ def units_of(hit: Hit) -> list[Unit]:
     ]
     units: list[Unit] = []
     caption = _caption_of_table(hit.chunk, spans)
-    covered = 0
     for i, span in enumerate(spans):
-        if i < caption:
+        if i < caption or (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
             continue
-        if span.kind == "row":
-            if i < covered or (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
-                continue
-            beyond = next(end for _, end in parts if span.start < end)
-            covered = max(i + 1, sum(one.start < beyond for one in spans[: _block_end(text, spans, i)]))
-            first, lead = i, _lead(text, spans, i)
-        else:
-            first, covered, lead = i - (is_paged and _heads(text, spans, i - 1)), i + 1, ""
-        start, end = spans[first].start, spans[covered - 1].end
-        if not units or end > units[-1].end:
-            units.append(Unit(hit, start, end, lead))
+        first = spans[i - (is_paged and _heads(text, spans, i - 1))]
+        if not units or span.end > units[-1].end:
+            units.append(Unit(hit, first.start, span.end, _lead(text, spans, i) if span.kind == "row" else ""))
     return units
 
 
@@ -126,16 +115,6 @@ def _is_table_head(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
     """Whether row `i` is the head of a Markdown table, which its rows bring along."""
     span = spans[i]
     return text[span.start] == "|" and "|-" in text[span.start : span.end] and i + 1 < len(spans)
-
-
-def _block_end(text: str, spans: Sequence[SentenceSpan], i: int) -> int:
-    """The span behind the block that row `i` begins; a row of Markdown is one alone."""
-    end = i + 1
-    if text[spans[i].start] == "|":
-        return end
-    while end < len(spans) and spans[end].kind == "row" and spans[end].end - spans[i].start <= _BLOCK_CHARS:
-        end += 1
-    return end
 
 
 def _lead(text: str, spans: Sequence[SentenceSpan], i: int) -> str:
