@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragscience.core.paper_records import has_pages, page_parts
-from ragscience.core.records import Hit, StoredChunk
+from ragscience.core.records import Hit
 from ragscience.core.sentences import SentenceSpan, split_sentences
 from ragscience.core.tokenizing import joined_lines
 
@@ -64,9 +64,8 @@ def units_of(hit: Hit) -> list[Unit]:
         for span in split_sentences(text[start:end])
     ]
     units: list[Unit] = []
-    caption = _caption_of_table(hit.chunk, spans)
     for i, span in enumerate(spans):
-        if i < caption or (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
+        if (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
             continue
         first = spans[i - (is_paged and _heads(text, spans, i - 1))]
         if not units or span.end > units[-1].end:
@@ -103,12 +102,6 @@ def _heads(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
     if i < 0 or i + 1 == len(spans) or spans[i].kind != "row" or spans[i + 1].kind != "sentence":
         return False
     return bool(_HEADING.match(joined_lines(text[spans[i].start : spans[i].end])))
-
-
-def _caption_of_table(chunk: StoredChunk, spans: Sequence[SentenceSpan]) -> int:
-    """How many spans at the beginning of a table's passage are its caption, which its rows bring along."""
-    rows = (i for i in range(len(spans)) if _is_table_head(chunk.text, spans, i))
-    return next(rows, 0) if chunk.kind == "table" else 0
 
 
 def _is_table_head(text: str, spans: Sequence[SentenceSpan], i: int) -> bool:
