@@ -22,8 +22,8 @@ __all__ = ["REFUSAL", "answer"]
 
 _MOST_QUOTES = {"high": 5, "low": 3}
 """Quotes of an answer, by its confidence: what comes later hardly ever held the answer (docs/choices.md)."""
-BROKEN_OFF = " […]\n\n[The model broke off here. Quotes from the passages:]\n\n"
-"""Between the unfinished text of an LLM and the quotes that follow."""
+BROKEN_OFF = " […]"
+"""Behind the unfinished text of an LLM."""
 
 
 def answer(
@@ -117,21 +117,25 @@ class _AnswerRun:
         if not generated.answerable:
             return self._refusal(generated.found)
         text = worded(generated.reply.text)
-        if generated.failure is None and text:
+        if text:
             return self._checked_answer(text, generated, generated.found)
         why = str(generated.failure) if generated.failure else f"{llm.name} gave an empty answer."
-        what = "The answer is incomplete; quotes follow it." if text else "Showing quotes instead."
-        return self._quotes(generated.found, (f"{why} {what}", *generated.warnings), text, generated.given)
+        return self._quotes(generated.found, (f"{why} Showing quotes instead.", *generated.warnings))
 
     def _checked_answer(self, text: str, generated: Generated, found: Found) -> Answer:
+        warnings = generated.warnings
+        if generated.failure is not None:
+            text += BROKEN_OFF
+            self._show(BROKEN_OFF)
+            warnings = (f"{generated.failure} The answer is incomplete; quotes follow it.", *warnings)
         checked = self._check(text, generated.given)
         if _refuses(checked):
-            return self._refusal(found, used_llm=True, warnings=generated.warnings)
+            return self._refusal(found, used_llm=True, warnings=warnings)
         if self._request.strict and all(each.verdict not in ("supported", "weak") for each in checked.sentences):
             why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
-            return self._refusal(found, used_llm=True, warnings=(why, *generated.warnings))
+            return self._refusal(found, used_llm=True, warnings=(why, *warnings))
         blocks, *_ = self._chosen(found)
-        warnings = (*generated.warnings, *self._choice.warnings, *_check_warnings(checked))
+        warnings = (*warnings, *self._choice.warnings, *_check_warnings(checked))
         return replace(self._answer(found, "llm", checked, warnings), blocks=blocks)
 
     def _chosen(self, found: Found) -> tuple[tuple[Block, ...], str | None, tuple[str, ...]]:
@@ -143,29 +147,19 @@ class _AnswerRun:
         blocks = side_by_side(units) if found.parts else quoted(units[: _MOST_QUOTES.get(sure or "")])
         return blocks, sure, missing
 
-    def _quotes(self, found: Found, warnings: tuple[str, ...], begun: str = "", given: Sequence[Hit] = ()) -> Answer:
-        """Quotes, after the text that an LLM had `begun` from the passages `given` before it failed."""
+    def _quotes(self, found: Found, warnings: tuple[str, ...]) -> Answer:
         blocks, sure, missing = self._chosen(found)
         quotes = quotes_of(blocks)
         if missing and blocks and not found.parts:
             blocks = (*blocks, Block("text", " ".join(missing)))
         text = shown_text(blocks)
         citations = tuple(dict.fromkeys(citation for block in blocks for citation in block.citations))
-        warnings = (*warnings, *self._choice.warnings)
-        if not begun:
-            self._show(text)
-            answer = self._answer(found, "extractive", Checked(text, citations, quotes), warnings)
-            if blocks:
-                answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
-            return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
-        checked = self._check(begun, given)
-        self._show(BROKEN_OFF + text)
-        both = Checked(
-            checked.text + BROKEN_OFF + text,
-            tuple(dict.fromkeys((*checked.citations, *citations))),
-            (*checked.sentences, *quotes),
-        )
-        return self._answer(found, "llm", both, (*warnings, *_check_warnings(checked, broken_off=True)))
+        self._show(text)
+        checked = Checked(text, citations, quotes)
+        answer = self._answer(found, "extractive", checked, (*warnings, *self._choice.warnings))
+        if blocks:
+            answer = replace(answer, blocks=blocks, confidence=sure, missing=missing)
+        return replace(answer, route=ROUTE, route_note=note(found)) if found.parts else answer
 
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
@@ -233,7 +227,7 @@ def _refuses(checked: Checked) -> bool:
     )
 
 
-def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str, ...]:
+def _check_warnings(checked: Checked) -> tuple[str, ...]:
     warnings = list(checked.warnings)
     if checked.unknown:
         warnings.append(f"{_cited(checked.unknown)} removed: the model was given no passage from there.")
@@ -245,7 +239,7 @@ def _check_warnings(checked: Checked, *, broken_off: bool = False) -> tuple[str,
     if unsupported:
         of = len(checked.citations)
         warnings.append(f"{unsupported} of {of} citations: the page does not clearly say it. Read it there.")
-    if not checked.citations and not broken_off:
+    if not checked.citations:
         warnings.append(UNCITED)
     return tuple(warnings)
 
