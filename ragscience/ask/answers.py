@@ -123,12 +123,11 @@ class _AnswerRun:
         return self._quotes(generated.found, (f"{why} Showing quotes instead.", *generated.warnings))
 
     def _checked_answer(self, text: str, generated: Generated, found: Found) -> Answer:
-        warnings = generated.warnings
+        warnings, checked = generated.warnings, self._check(text, generated.given)
         if generated.failure is not None:
-            text += BROKEN_OFF
             self._show(BROKEN_OFF)
+            checked = replace(checked, text=checked.text + BROKEN_OFF)
             warnings = (f"{generated.failure} The answer is incomplete; quotes follow it.", *warnings)
-        checked = self._check(text, generated.given)
         if _refuses(checked):
             return self._refusal(found, used_llm=True, warnings=warnings)
         if self._request.strict and all(each.verdict not in ("supported", "weak") for each in checked.sentences):
