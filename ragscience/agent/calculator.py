@@ -2,7 +2,6 @@
 
 import ast
 import math
-import operator
 import re
 
 from ragscience.core.errors import UsageError
@@ -25,14 +24,15 @@ def calculate(expression: str) -> str:
     `^` is a power, and `1,000` is a thousand where no function is called. It knows no percentages. Raises UsageError,
     in one line, for what is no arithmetic, has no value (1/0) or gets too large (9**9**9).
     """
-    from simpleeval import InvalidExpression, SimpleEval
+    from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
     shown = repr(_shortened(" ".join(expression.split())))
     if len(expression) > MOST_CHARS:
         raise UsageError(f"The expression has {len(expression)} characters.", f"At most {MOST_CHARS} are worked out.")
     text = _as_written(expression, shown)
     try:
-        value = SimpleEval(operators=_OPERATORS, functions=_FUNCTIONS, names={}).eval(text)
+        operators = {**DEFAULT_OPERATORS, ast.Pow: _power}
+        value = SimpleEval(operators=operators, functions=_FUNCTIONS, names={}).eval(text)
     except ZeroDivisionError:
         raise UsageError(f"{shown} divides by zero.", "It has no value.") from None
     except OverflowError:
@@ -73,16 +73,6 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Pow: _power,
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-}
 _FUNCTIONS = {name: getattr(math, name) for name in ("sqrt", "exp", "log", "log2", "log10", "floor", "ceil")} | {
     "abs": abs, "min": min, "max": max, "round": round,
 }  # fmt: skip
