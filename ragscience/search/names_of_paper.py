@@ -33,18 +33,8 @@ _OURS = (
 )
 _DIRECT = re.compile(rf"{_WE} {_VERB}{_DETERMINER} {_NAMES}(?:, or (?:the )?+({NAME}))?+")
 """ "We introduce Adam", "We propose Low-Rank Adaptation, or LoRA"."""
-_PREPOSITION = (
-    "(?:about|across|against|among|as|at|based|between|by|for|from|in|into|of|on|over|that|to|towards?|under|using|"
-    "via|where|which|while|with|within|without)"
-)
-_IN_APPOSITION = re.compile(
-    rf"{_WE} {_VERB}(?: (?!{_PREPOSITION}\b)[\w-]{{1,25}}+){{1,12}}?(?:,| \()(?: ?the| ?namely)?+ ?{_NAMES}(?=[,.;:)])"
-)
-""" "We propose a new simple network architecture, the Transformer,"; the words before are no preposition."""
 _NAMED = re.compile(rf"{_CALLED}{_NAMES}")
 _OUR_OWN = re.compile(rf"{_OURS}{_NAMES}(?=[,.])")
-_DEFINED = re.compile(rf"(?:^|[.!?:] |  )(?:The )?+{_NAMES} is (?:a|an|our)\b")
-""" "Raft is a consensus algorithm": as a sentence of an abstract begins."""
 _ANOTHERS = re.compile(
     r"\W{0,3}+(?:\[\d|\d|et al|(?:and|&) [A-Z][\w-]{0,30}+,? \(?\d{4}"
     r"|\(?(?:[A-Z][\w’'-]{1,30}+,? (?:et al|and|&|\(?\d{4}))"
@@ -54,20 +44,19 @@ _ANOTHERS = re.compile(
 """What follows the name of another's work: a citation, "proposed by …"; or a number: "Section 3"."""
 
 
-def introduced(text: str, *, abstract: bool) -> Iterator[tuple[str, int]]:
+def introduced(text: str) -> Iterator[tuple[str, int]]:
     """(name, start) of each name that `text`, a passage on one line, says its paper gives to something.
 
-    `abstract`: whether the text is one, whose sentences "X is a …" count, too. A name followed by a citation is
-    another's. Names may repeat.
+    A name followed by a citation is another's. Names may repeat.
     """
-    for pattern in (_DIRECT, _IN_APPOSITION, _NAMED, _OUR_OWN, *((_DEFINED,) if abstract else ())):
+    for pattern in (_DIRECT, _NAMED, _OUR_OWN):
         for match in pattern.finditer(text):
             for group, name in enumerate(match.groups(), start=1):
                 if name and not _ANOTHERS.match(text, match.end(group)):
                     yield name, match.start(group)
 
 
-RULES_VERSION = 5
+RULES_VERSION = 6
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
 """`PaperName.how` of a family name."""
@@ -219,7 +208,7 @@ def _introduced(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
     for chunk, line in zip(text.passages, text.lines, strict=True):
         is_early = chunk.kind == "abstract" or chunk.page_start <= _EARLY_PAGES
         if is_early or _EARLY_SECTION.search(chunk.section):
-            for name, start in introduced(line, abstract=chunk.kind == "abstract" or chunk.page_start == 1):
+            for name, start in introduced(line):
                 if name not in own and _is_used(name, text):
                     own[name] = PaperName(name, "introduced", 0.9, _page(chunk, start), share=text.share(name))
         acronyms += [(short, long, chunk) for short, long in short_forms(line)]
