@@ -211,7 +211,7 @@ def _conditions(
     question: str, taken: Sequence[tuple[int, int]], papers: Sequence[Paper]
 ) -> tuple[Conditions, list[tuple[tuple[int, int], str]]]:
     """The conditions, and where each stands with what stands for it."""
-    free = [word for word in _WORD.finditer(question) if not any(a < word.end() and word.start() < b for a, b in taken)]
+    free = [word for word in _WORD.finditer(question) if not _is_taken(word.span(), taken)]
     years, marks = None, list[tuple[tuple[int, int], str]]()
     for pattern, span in _YEARS:
         found = pattern.search(question)
@@ -223,8 +223,7 @@ def _conditions(
             break
     authors, venue = list[str](), ""
     for start, end, name in _names(question, free):
-        inside = any(a <= start < b for (a, b), _ in marks)
-        if inside or not name[:1].isupper():
+        if any(a <= start < b for (a, b), _ in marks):
             continue
         if any(has_author(paper, name) for paper in papers):
             authors.append(name)
@@ -234,7 +233,7 @@ def _conditions(
             marks.append(((start, end), "ICML"))
     if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
         name = found[1].strip(" .?!,")
-        if not any(a < found.end(1) and found.start(1) < b for a, b in taken) and not _asks(name.split()[0]):
+        if not _is_taken(found.span(1), taken) and not _asks(name.split()[0]):
             authors.append(name)
             marks.append(((found.start(1), found.start(1) + len(name)), "Smith"))
     return Conditions(years, tuple(authors), venue), marks
@@ -255,17 +254,11 @@ def _in_name(question: str, year: re.Match[str], papers: Sequence[Paper]) -> boo
 
 def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
     """(start, end, text) of runs of at most four words with a capital, a longer one first; none within another."""
-    at = 0
-    while at < len(words):
+    for at in range(len(words)):
         for count in range(min(4, len(words) - at), 0, -1):
             run = words[at : at + count]
             text = question[run[0].start() : run[-1].end()].rstrip(".?!,").removesuffix("'s").removesuffix("’s")
             capitals = all(word[0][:1].isupper() or (word[0] in SMALL_WORDS and word is not run[0]) for word in run)
             is_name = capitals and (run[0].start() or not _asks(run[0][0])) and text[-1:].isalpha()
-            if is_name and (count == 1 or _is_run(run, question)):
+            if is_name and not any(question[a.end() : b.start()].strip() for a, b in pairwise(run)):
                 yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too
-        at += 1
-
-
-def _is_run(run: Sequence[re.Match[str]], question: str) -> bool:
-    return all(not question[a.end() : b.start()].strip() for a, b in pairwise(run))
