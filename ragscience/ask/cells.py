@@ -178,7 +178,7 @@ class _Name:
 
 
 def asked_rows(question: str, words: Words, rows: Sequence[Unit]) -> list[AskedRow | None]:
-    """How each of the rows of one table, one or more, answers; None for one without the columns of its header, or of it.
+    """How each of a table's rows, one or more, answers; None for one without the columns of its header, or of it.
 
     Cells without a figure are taken only where a row has no other.
     """
