@@ -56,7 +56,7 @@ def introduced(text: str) -> Iterator[tuple[str, int]]:
                     yield name, match.start(group)
 
 
-RULES_VERSION = 6
+RULES_VERSION = 7
 """Increased when the same paper gets other names: kept names of another version are found again."""
 AUTHORS = ("authors", "author")
 """`PaperName.how` of a family name."""
@@ -117,9 +117,6 @@ _EARLY_SECTION = re.compile(r"\b(?:abstract|introduction|conclusions?|summary|co
 _COMPOUND = re.compile(r"[^\W_]++(?:-[^\W_]++)++|[^\W_]++")
 _SUBTITLE = re.compile(r":\s|\s[-–—]\s|[–—]\s")
 _ARTICLE = re.compile(r"^(?:the|an?)\s++", re.IGNORECASE)
-_BEGINNING = re.compile(
-    r"\s(?:for|with|in|of|on|using|via|by|from|to|through|under|at|is|are|can|that)\s", re.IGNORECASE
-)
 _NUMBER_OF_FILE = re.compile(r"\d+|[A-Za-z]*(?:19|20)\d\d|v\d+")
 """Of a file's name: a year, an arXiv id, a version, a conference with its year."""
 _SHORTEST_FILE = 3
@@ -185,11 +182,6 @@ def _of_title(paper: Paper, text: _OwnText) -> Iterator[PaperName]:
         names.append((head, "short title", 0.95))
         if len(rest[0].split()) > 2:
             names.append((rest[0], "short title", 0.9))
-    for part in (head, *rest):
-        beginning = _BEGINNING.split(part, maxsplit=1)[0]
-        content = [word for word in words_of(beginning) if word not in STOP_WORDS]
-        if beginning != part and len(content) > 1 and " " in beginning:
-            names.append((beginning, "short title", 0.6))
     coined = [
         word for word in _COMPOUND.findall(title) if word.count("-") > 1 or (is_shaped(word) and not word.isupper())
     ]

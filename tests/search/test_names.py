@@ -55,7 +55,6 @@ def named(home, text):
         ("Who wrote Predicting tides from harbours?", "tide_2101.00001.pdf", "Predicting tides from harbours"),
         ("What does KTR need?", "kiln.pdf", "KTR"),
         ("How many KTRs are there?", "kiln.pdf", "KTRs"),
-        ("How cheap is kiln-temperature regression?", "kiln.pdf", "kiln-temperature regression"),
         ("What are nodes in Lantern?", "stage.pdf", "Lantern"),
         ("What did Moreau and Lind train?", "tide_2101.00001.pdf", "Moreau and Lind"),
         ("What did Moreau et al. (2019) measure?", "kiln.pdf", "Moreau et al. (2019"),
