@@ -18,7 +18,7 @@ from ragscience.core.tokenizing import joined_lines, terms
 
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
 _REFERENCE = re.compile(
-    r"\[\s*+\d{1,3}+(?:\s*+[,;-]\s*+\d{1,3}+)*+\s*+\]|(?<=[^\W\d]{2})[.,]?\^\d{1,3}+(?![\w.])"
+    r"\[\s*+\d{1,3}+(?:\s*+[,;-]\s*+\d{1,3}+)*+\s*+\]|(?<=[^\W\d]{2})[.,;:!?)”]{0,2}\^\d{1,3}+(?![\w.])"
     r"|(?<=[a-z][a-z.],)\s(?:19|20)\d\d[a-z]?(?=[;)])|(?<=\bal\.)\s\(?(?:19|20)\d\d[a-z]?\b"
     r"|^\s*+[1-9](?:\.[1-9]\d?)++\.?(?=\s[A-Z][a-z])"
 )

@@ -13,6 +13,7 @@ _LEAD_CHARS = 200
 """A longer caption or header stays out of the quote: it is never cut in a word."""
 _CAPTION_CHARS = 300
 """As much of a caption, in whole sentences, goes before the rows of its table."""
+_FOOTNOTE_MARK = re.compile(r"\^?\d{1,2}(?=[A-Z][a-z])")
 _HEADING = re.compile(r"(?:\d{1,2}(?:\.\d{1,2})*\.?|[A-Z](?:\.\d{1,2})+\.?)\s+[A-Z][^=≤≥<>]{2,80}$")
 CAPTION = re.compile(r"(?i:table|figure|fig\.) ?\d++[a-z]?+\s*+(?:[.:|]|(?<=\s)[A-Z(])")
 """How a caption begins; "Table 6 shows that" is a sentence."""
@@ -67,9 +68,11 @@ def units_of(hit: Hit) -> list[Unit]:
     for i, span in enumerate(spans):
         if (is_paged and _heads(text, spans, i)) or _is_table_head(text, spans, i):
             continue
-        first = spans[i - (is_paged and _heads(text, spans, i - 1))]
+        start = spans[i - (is_paged and _heads(text, spans, i - 1))].start
+        if (mark := _FOOTNOTE_MARK.match(text, start)) is not None:
+            start = mark.end()
         if not units or span.end > units[-1].end:
-            units.append(Unit(hit, first.start, span.end, _lead(text, spans, i) if span.kind == "row" else ""))
+            units.append(Unit(hit, start, span.end, _lead(text, spans, i) if span.kind == "row" else ""))
     return units
 
 

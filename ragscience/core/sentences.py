@@ -24,7 +24,10 @@ SENTENCE_LIMIT = 600
 _ROW_LIMIT = 160
 _LINE = re.compile(r"[^\n\r\f\v\x85\u2028\u2029]+")
 _MARKDOWN_TABLE = re.compile(r"(?:^\|[^\n]*(?:\n|\Z))+", re.M)
-_STOP = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?=\s)|[。！？]++[”’」』）]*+""")
+_STOP = re.compile(
+    r"""(?<![.!?…])[.!?…]++["'”’»)\]]*+(?:\^\d{1,3}(?:[,–-]\^?\d{1,3})*+)?+(?=\s)|[。！？]++[”’」』）]*+"""
+)
+"""A stop, with the number of a footnote or reference behind it."""
 _LAST_WORD = re.compile(r"""[^\s("'“‘\[]+$""")
 _STARTS_SENTENCE = re.compile(r"""["'“‘«(\[•–—\-*]*\s*[^\Wa-z_]|[“«•(\[$\\]""")
 _ENUMERATION = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]")
@@ -177,7 +180,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
         return True
     if not _STARTS_SENTENCE.match(rest):
         return False
-    if mark[0] != ".":
+    if mark[0] != "." or "^" in mark:
         return True
     word = _LAST_WORD.search(text[max(begin, stop.start() - 40) : stop.start()])
     token = word.group() if word else ""

@@ -25,6 +25,8 @@ _SMALL = 0.85
 """The size of an index relative to its text, at most."""
 TOUCHING = 0.12
 """In font sizes: letters nearer than this belong to one word. Word spaces begin at 0.2."""
+_ENDS = frozenset('.,;:!?)”’"')
+"""Behind these a raised number is a footnote's or a reference's."""
 _ORDINAL = re.compile("(?:st|nd|rd|th)$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
@@ -270,7 +272,8 @@ def join_spans(pieces: Sequence[TextPiece], base: float, size: float) -> str:
         for span in piece.spans:
             text = span.text
             is_small = span.size <= _SMALL * size
-            if is_small and span.base < base - 0.2 * size and tail.isalnum() and text[0].isalnum():
+            is_behind = tail.isalnum() or (tail in _ENDS and text.strip().isdigit())
+            if is_small and span.base < base - 0.2 * size and is_behind and text[0].isalnum():
                 text = text if _ORDINAL.match(text) else f"^{text}"
             elif is_small and span.base > base + 0.1 * size and tail.isalpha() and _WORD.match(text):
                 text = f"_{text}"

@@ -182,6 +182,15 @@ def test_what_ends_in_a_colon_is_quoted_with_what_it_announces():
     assert not line.endswith(":")
 
 
+def test_a_footnote_is_quoted_without_its_number():
+    units = units_of(hit("4To see why, think of bees. 5We used three of them.^6 3D plots are left out."))
+    assert [unit.text for unit in units] == [
+        "To see why, think of bees.",
+        "We used three of them.^6",
+        "3D plots are left out.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "noise"),
     [

@@ -43,6 +43,12 @@ def test_indices_and_exponents_are_read_by_size_and_place(tmp_path):
     assert formulas_of(tmp_path, sheet.write(240, 220, "+ z")) == ["x_{ij}^2 = y^{a^b} + z"]
 
 
+def test_a_number_raised_behind_a_full_stop_is_no_part_of_the_sentence(tmp_path):
+    sheet = prose(Sheet()).write(72, 220, "All of them were counted again.").write(211, 216, "1", 7)
+    document = read(tmp_path, sheet.write(220, 220, "Then the counts of both were compared with it."))
+    assert "again.^1 Then" in document.text
+
+
 def test_a_word_set_small_and_lower_is_an_index_of_the_word_before(tmp_path):
     sheet = prose(Sheet()).write(72, 220, "There are 340 M weights in BERT").write(206, 222, "LARGE", 7)
     document = read(tmp_path, sheet.write(232, 220, "and far fewer in the other of both."))
