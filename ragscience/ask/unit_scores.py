@@ -10,7 +10,7 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 - `rank`: 1 over the root of its passage's rank.
 - `span`: how likely the words that answer are in it (models/minilm.py), where it was read.
 - `cell`: of a row of a table, how much of the question its name and one column's together hold.
-- `noise`: thanks, an author's address; half for a caption. Its weight is negative.
+- `noise`: thanks, an author's address, an appendix of samples; half for a caption. Its weight is negative.
 """
 
 import math
@@ -44,6 +44,12 @@ _WEIGHTS = {
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
+_SAMPLES = re.compile(
+    r"› (?:[A-Z][. ]|[\d. ]*+Appendix)[^\n]*\b"
+    r"(?:samples|completions?|generations|prompts|examples|trajector(?:y|ies)|transcripts)\b",
+    re.IGNORECASE,
+)
+"""Sections of an appendix that print what models, people or data sets say."""
 _THANKS = re.compile(r"\b(?:thank(?:s|ful)?|acknowledg(?:e|es|ements?|ments?)|grateful)\b", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"[\w.]@\w|\bP\. ?O\. ?Box\b|\b(?:author information|correspondence (?:to|address)|corresponding author)\b",
@@ -102,7 +108,7 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
                     held=own & asked_terms,
                     above=(lead | headings) & asked_terms,
                     cosines=_cosines(unit, own, asked, matches),
-                    noise=_noise(text),
+                    noise=max(_noise(text), float(bool(_SAMPLES.search(chunk.header)))),
                     named=float(chunk.paper_id in names),
                     row=rows.get(unit.place),
                 )

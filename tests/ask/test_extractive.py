@@ -182,6 +182,25 @@ def test_what_ends_in_a_colon_is_quoted_with_what_it_announces():
     assert not line.endswith(":")
 
 
+@pytest.mark.parametrize(
+    ("section", "is_noise"),
+    [
+        ("F Model samples", True),
+        ("8. Appendix A: Samples › Small model completion", True),
+        ("C PROMPTS › C.1 HIVES", True),
+        ("5.2 Number of samples", False),
+        ("A Details", False),
+    ],
+)
+def test_samples_of_an_appendix_give_way(section, is_noise):
+    found = hit("Bake a cake of honey for the bees of the hive.")
+    sampled = replace(found, chunk=replace(found.chunk, header=f"Bees › {section}"))
+    own = hit("The bees of the hive like a cake.", rank=2)
+    assert (
+        extract("Which cake do bees of the hive like, of honey?", [sampled, own], limit=1)[0][0].hit is own
+    ) == is_noise
+
+
 def test_a_footnote_is_quoted_without_its_number():
     units = units_of(hit("4To see why, think of bees. 5We used three of them.^6 3D plots are left out."))
     assert [unit.text for unit in units] == [
