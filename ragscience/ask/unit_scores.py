@@ -45,7 +45,7 @@ _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
 _SAMPLES = re.compile(
-    r"› (?:[A-Z][. ]|[\d. ]*+Appendix)[^\n]*\b"
+    r"› (?:[A-Z][. ]|[\d. ]*+Appendix)[^\n]{0,120}\b"
     r"(?:samples|completions?|generations|prompts|examples|trajector(?:y|ies)|transcripts)\b",
     re.IGNORECASE,
 )
