@@ -141,18 +141,19 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
         told = (row for row in rows if row.line and (row.fit or row.value))
         row = max(told, key=lambda row: (row.fit, row.held), default=None)
         return (row.line, row.value) if row else ("", "")
-    read = max(
-        (i for i in range(chosen.first, chosen.last + 1) if i in readings),
-        key=lambda i: readings[i].probability,
-        default=None,
-    )
+    numbers = range(chosen.first, chosen.last + 1)
+    read = max((i for i in numbers if i in readings), key=lambda i: readings[i].probability, default=None)
     if read is not None and readings[read].probability >= _SURE:
         line, answer = lead_and_words(pieces[read].unit)[1], readings[read].answer
         return line, answer if answer in line else ""
-    whole = [piece for piece in run if not (_RESTS.match(piece.unit.text) or piece.unit.text.endswith(":"))] or run
-    quiet = [piece for piece in whole if not piece.noise] or whole
-    best = max(quiet, key=lambda piece: score_of(features_of([piece], asked)))
-    return lead_and_words(best.unit)[1], ""
+    whole = [i for i in numbers if not (_RESTS.match(pieces[i].unit.text) or pieces[i].unit.text.endswith(":"))]
+    quiet = [i for i in whole or numbers if not pieces[i].noise] or whole or numbers
+
+    def worth(number: int) -> float:
+        span = readings[number].probability if number in readings else 0.0
+        return score_of({**features_of([pieces[number]], asked), "span": span})
+
+    return lead_and_words(pieces[max(quiet, key=worth)].unit)[1], ""
 
 
 def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:

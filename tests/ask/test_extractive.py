@@ -174,6 +174,18 @@ def test_the_first_line_is_of_the_run_that_won_not_of_what_it_took_up():
     assert (first.unit.text, first.line) == (text, "Wax is for a dance.")
 
 
+def test_the_first_line_is_where_the_answer_is_read_even_if_that_is_not_sure():
+    text = "Bees were counted by people. The bees of the hive were 412."
+
+    def reads(question, texts):
+        return [AnswerSpan(-0.1, each.find("412"), len(each) - 1) for each in texts]
+
+    (first,) = extractive.extract(
+        "How many bees of the hive?", [hit(text)], readers=Readers(None, reads), limit=1
+    ).units
+    assert (first.line, first.key) == ("The bees of the hive were 412.", "")
+
+
 def test_what_ends_in_a_colon_is_quoted_with_what_it_announces():
     text = f"Kilns have benefits:\n• They need little wood, {ALONE}as said.\n• They are warm."
     units, _ = extract("What benefits have kilns?", [hit(text)], limit=1)
