@@ -181,7 +181,7 @@ def test_the_first_line_is_where_the_answer_is_read_even_if_that_is_not_sure():
         return [AnswerSpan(-0.1, each.find("412"), len(each) - 1) for each in texts]
 
     (first,) = extractive.extract(
-        "How many bees of the hive?", [hit(text)], readers=Readers(None, reads), limit=1
+        "How many bees of the hive, counted by people?", [hit(text)], readers=Readers(None, reads), limit=1
     ).units
     assert (first.line, first.key) == ("The bees of the hive were 412.", "")
 
