@@ -69,7 +69,8 @@ def _best(found: Found, context: AnswerContext) -> ScoredUnit | None:
 
 
 FOR_LLM = 0.08
-"""Below it a question is refused before a language model is asked, which can refuse by itself above it."""
+"""Below it a question is refused before a language model is asked, which can refuse by itself above it; and so is a
+turn of a chat that goes on with a paper."""
 
 
 class _AnswerRun:
@@ -207,7 +208,7 @@ class _AnswerRun:
             readers = Readers(self._context.matcher, self._context.spans)
             self._choice = extract_parts(found, readers=readers, limit=self._context.extractive_sentences)
         self._answerability = answerability(found, self._looked, next(iter(self._choice.units), None))
-        is_enough = self._answerability >= self._least
+        is_enough = self._answerability >= (min(self._least, FOR_LLM) if found.about else self._least)
         answerable = is_enough or self._looked.names_a_paper or found.signals.get("worth", 0.0) >= LOW
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
