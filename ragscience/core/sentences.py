@@ -31,7 +31,7 @@ _STOP = re.compile(
 _LAST_WORD = re.compile(r"""[^\s("'“‘\[]+$""")
 _STARTS_SENTENCE = re.compile(r"""["'“‘«(\[•–—\-*]*\s*[^\Wa-z_]|[“«•(\[$\\]""")
 _ENUMERATION = re.compile(r"\(?(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})[.)]")
-_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?\.?|[A-Z]\.")
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.){2,}[^\W\d_]?\.?|[A-Z]\.")
 _CAPTION = re.compile(r"(?:table|tab\.|figure|fig\.|algorithm|listing)\s*[\dIVX]+\s*[.:|]", re.IGNORECASE)
 _HEADING = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?(?:\s+[A-Z]|\s*$)")
 _SHORT_FORMS = """
@@ -188,7 +188,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
         return False  # "1. Introduction", "(a. …": a list's mark, not a sentence
     if token.casefold() in _ABBREVIATIONS or _ACRONYM.fullmatch(token + "."):
         return False
-    return token.casefold() not in _MAY_END or rest[0].isupper()
+    return (len(token) != 1 and token.casefold() not in _MAY_END) or rest[0].isupper()
 
 
 def _rows(text: str, start: int, end: int) -> Iterator[SentenceSpan]:

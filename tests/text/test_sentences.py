@@ -72,6 +72,7 @@ def test_one_sentence_stays_one(sentence):
         ["The value is 3.5.", "The next is 4."],
         ["Shown by Devlin et al.", "Others disagree."],
         ["Copied here.", "[3] says so."],
+        ["It rises with σ.", "There are others of q.", "The end."],
         ["Layer L and head A.^3", "We say more.^17-19", "So did “others.”^2", "The end."],
         ["这是一句。", "这是另一句。"],
         ["This has no capital next. x is a variable here.", "The end."],
