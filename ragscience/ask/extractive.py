@@ -27,8 +27,8 @@ _LOOKED_AT = 80
 """Runs that may be quoted: the best ones."""
 _SAME, _FEWEST_SHARED = 0.7, 4
 """Share of its terms, and the number, that a run has in common with a better one where it counts as a repetition."""
-_RESTS = re.compile(r"[a-z(,;)]")
-"""How a passage begins that the sentence before it ends in."""
+_WHOLE = re.compile(r"^(?![a-z(,;)])[^\n].*[.!?][\"”’)\]]*+(?:\^[\d,–-]++)?$", re.DOTALL)
+"""A sentence that the passage does not cut, and that announces nothing."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
 
@@ -146,7 +146,7 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
     if read is not None and readings[read].probability >= _SURE:
         line, answer = lead_and_words(pieces[read].unit)[1], readings[read].answer
         return line, answer if answer in line else ""
-    whole = [i for i in numbers if not (_RESTS.match(pieces[i].unit.text) or pieces[i].unit.text.endswith(":"))]
+    whole = [i for i in numbers if _WHOLE.search(pieces[i].unit.text)]
     quiet = [i for i in whole or numbers if not pieces[i].noise] or whole or numbers
 
     def worth(number: int) -> float:

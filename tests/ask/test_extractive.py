@@ -186,6 +186,12 @@ def test_the_first_line_is_where_the_answer_is_read_even_if_that_is_not_sure():
     assert (first.line, first.key) == ("The bees of the hive were 412.", "")
 
 
+def test_a_sentence_that_the_passage_cuts_is_not_the_first_line():
+    text = "Bees were counted in June. Bees of the hive were counted by"
+    (first,) = extractive.extract("Bees of the hive?", [hit(text)], readers=Readers(), limit=1).units
+    assert first.line == "Bees were counted in June."
+
+
 def test_what_ends_in_a_colon_is_quoted_with_what_it_announces():
     text = f"Kilns have benefits:\n• They need little wood, {ALONE}as said.\n• They are warm."
     units, _ = extract("What benefits have kilns?", [hit(text)], limit=1)
