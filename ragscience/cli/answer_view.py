@@ -28,6 +28,7 @@ _MOST_ROWS = 4
 """Rows that are shown of a large table round those that were asked for."""
 _CAPTION_CHARS = 160
 _BRIEF_CHARS = 240
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NO_PAGE_CITED = f"{UNCITED} The passages that the model was given:"
 _VERDICTS = {"supported": ("✓", "+", "green"), "weak": ("~", "~", "yellow"), "unsupported": ("✗", "x", "red")}
 """The sign of each verdict, its ASCII replacement and its colour."""
@@ -78,7 +79,9 @@ def quotes_below(answer: Answer, out: Console, *, every: bool = False, cite: Cit
 def _in_the_papers(answer: Answer) -> str:
     """What goes between a model's words and the quotes: which value of the best quote the words do not have, if one."""
     key = next((block.key for block in leading_of(answer.blocks)), "")
-    says = f", which say “{flat(key)}” and not the above" if key and key not in answer.text else ""
+    numbers, said = (set(_NUMBER.findall(text)) for text in (key, answer.text))
+    is_said = key in answer.text or (numbers and numbers <= said)  # "340M", "340 million"
+    says = "" if is_said else f", which say “{flat(key)}” and not the above"
     return f"In the papers{says}:"
 
 

@@ -58,10 +58,11 @@ def test_a_models_words_never_hide_what_was_found(filled, server):
     words, _, below = ran.out.partition("In the papers, which say “3.7 metres per second” and not the above:")
     assert "9.9 metres per second" in words
     assert "3.7 metres per second" in below
-    server.script(ANSWER)
-    agreed = filled.query("ask", "How fast do bees fly in fog?", "--no-history").out
-    assert "In the papers:" in agreed
-    assert "and not the above" not in agreed
+    for same in (ANSWER, "In fog the speed of bees is 3.7 m/s (bees.pdf, p.2)."):
+        server.script(same)
+        agreed = filled.query("ask", "How fast do bees fly in fog?", "--no-history").out
+        assert "In the papers:" in agreed
+        assert "and not the above" not in agreed
 
 
 def test_an_invented_citation_does_not_get_through(filled, server):
