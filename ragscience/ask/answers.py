@@ -129,12 +129,13 @@ class _AnswerRun:
             self._show(BROKEN_OFF)
             checked = replace(checked, text=checked.text + BROKEN_OFF)
             warnings = (f"{generated.failure} The answer is incomplete; quotes follow it.", *warnings)
+        blocks, *_ = self._chosen(found)
         if _refuses(checked):
-            return self._refusal(found, used_llm=True, warnings=warnings)
+            refusal = self._refusal(found, used_llm=True, warnings=warnings)
+            return refusal if self._request.strict else replace(refusal, blocks=blocks)
         if self._request.strict and all(each.verdict not in ("supported", "weak") for each in checked.sentences):
             why = "No sentence of the model's answer is held by the pages that were given, so --strict refuses it."
             return self._refusal(found, used_llm=True, warnings=(why, *warnings))
-        blocks, *_ = self._chosen(found)
         warnings = (*warnings, *self._choice.warnings, *_check_warnings(checked))
         return replace(self._answer(found, "llm", checked, warnings), blocks=blocks)
 

@@ -65,6 +65,15 @@ def test_a_models_words_never_hide_what_was_found(filled, server):
         assert "and not the above" not in agreed
 
 
+def test_a_model_that_refuses_does_not_hide_what_was_found_either(filled, server):
+    server.script("I could not find this in your papers.")
+    ran = filled.query("ask", "How fast do bees fly in fog?", "--no-history")
+    words, _, below = ran.out.partition("In the papers, which say “3.7 metres per second” and not the above:")
+    assert "I could not find this in your papers." in words
+    assert "3.7 metres per second" in below
+    assert json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)["refused"]
+
+
 def test_an_invented_citation_does_not_get_through(filled, server):
     server.script("Bees sing (songs.pdf, p.99). " + ANSWER)
     answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)
