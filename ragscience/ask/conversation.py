@@ -37,20 +37,19 @@ FRAGMENT_TERMS = 4
 """Content words up to which a turn without a verb is a fragment."""
 LEANING_TERMS = 2
 """Content words up to which a question that names nothing is about the papers in focus."""
-SMALL_TALK = frozenset(
-    """
-    thanks thank you thx ty ok okay great good nice cool perfect awesome hi hello hey bye goodbye cheers yes yep no nope
-    sure fine well done much so very a lot morning evening got it i see that's that is helpful interesting wow all for
-    now alright right understood makes sense the this was what exactly just help helps useful need needed wanted want
-    answer answers clear appreciated again
-    """.split()  # noqa: SIM905
-)
 POLITE = frozenset(
     """
     thanks thank thx ty ok okay great good nice cool perfect awesome hi hello hey bye goodbye cheers fine well done
     helpful interesting wow alright right understood
     """.split()  # noqa: SIM905
 )
+SMALL_TALK = POLITE | frozenset(
+    """
+    you yes yep no nope sure much so very a lot morning evening got it i see that's that is all for now makes sense the
+    this was what exactly just help helps useful need needed wanted want answer answers clear appreciated again
+    """.split()  # noqa: SIM905
+)
+"""A turn of these alone, one of them a polite one, asks nothing."""
 OF_LIBRARY = frozenset(("papers", "library"))
 """Who says one of these asks of all papers."""
 JOINING = frozenset("ok okay and but so also then well now alright right sure great thanks please hmm".split())  # noqa: SIM905

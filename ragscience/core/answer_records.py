@@ -329,4 +329,4 @@ class Answer:
     route_note: str = ""
     """What was done, in one line; empty for PASSAGES."""
     blocks: tuple[Block, ...] = ()
-    """What `text` is made of; empty for the answer of an LLM and for a refusal."""
+    """What `text` is made of, under the words of an LLM the quotes below them; empty for a refusal without an LLM."""

@@ -24,6 +24,9 @@ def server(monkeypatch):
         yield server
 
 
+NOT_FOUND = "I could not find this in your papers."
+
+
 def read_into(home):
     """The three papers, read with the embedder of the server that the environment names."""
     fill(home / "papers")
@@ -52,26 +55,30 @@ def test_auto_takes_ollamas_models_and_says_so(commands, server):
     assert server.of("/api/embed")[-1]["input"] == ["search_query: How fast do bees fly in fog?"]
 
 
-def test_a_models_words_never_hide_what_was_found(filled, server):
-    server.script("Bees fly at 9.9 metres per second (bees.pdf, p.2).")
+@pytest.mark.parametrize("said", ["Bees fly at 9.9 metres per second (bees.pdf, p.2).", NOT_FOUND])
+def test_a_models_words_never_hide_what_was_found(filled, server, said):
+    server.script(said)
     ran = filled.query("ask", "How fast do bees fly in fog?", "--no-history")
     words, _, below = ran.out.partition("In the papers, which say “3.7 metres per second” and not the above:")
-    assert "9.9 metres per second" in words
+    assert said.split(" (")[0] in words
     assert "3.7 metres per second" in below
-    for same in (ANSWER, "In fog the speed of bees is 3.7 m/s (bees.pdf, p.2)."):
-        server.script(same)
-        agreed = filled.query("ask", "How fast do bees fly in fog?", "--no-history").out
-        assert "In the papers:" in agreed
-        assert "and not the above" not in agreed
+    server.script(said)
+    answer = json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)
+    assert answer["refused"] == (said == NOT_FOUND)
 
 
-def test_a_model_that_refuses_does_not_hide_what_was_found_either(filled, server):
-    server.script("I could not find this in your papers.")
-    ran = filled.query("ask", "How fast do bees fly in fog?", "--no-history")
-    words, _, below = ran.out.partition("In the papers, which say “3.7 metres per second” and not the above:")
-    assert "I could not find this in your papers." in words
-    assert "3.7 metres per second" in below
-    assert json.loads(filled.query("ask", "How fast do bees fly in fog?", "--json").out)["refused"]
+@pytest.mark.parametrize("said", [ANSWER, "In fog the speed of bees is 3.7 m/s (bees.pdf, p.2)."])
+def test_what_words_and_quotes_both_say_is_no_difference(filled, server, said):
+    server.script(said)
+    agreed = filled.query("ask", "How fast do bees fly in fog?", "--no-history").out
+    assert "In the papers:" in agreed
+    assert "and not the above" not in agreed
+
+
+def test_a_strict_refusal_has_no_quotes(filled, server):
+    server.script(NOT_FOUND)
+    ran = filled.query("ask", "How fast do bees fly in fog?", "--strict", "--no-history")
+    assert "In the papers" not in ran.out
 
 
 def test_an_invented_citation_does_not_get_through(filled, server):
