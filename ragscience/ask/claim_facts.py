@@ -152,6 +152,11 @@ class Said:
         return frozenset(terms(self.text)) - _NEGATORS
 
     @cached_property
+    def content(self) -> list[frozenset[str]]:
+        """The stems of each word that has some, in their order."""
+        return [stems for word in self.words if (stems := frozenset(terms(word)) - _NEGATORS)]
+
+    @cached_property
     def _plain(self) -> str:
         """On one line, each number in one piece, and the numbers of references and of parts of a paper gone."""
         plain = joined_lines(unicodedata.normalize("NFKC", self.text).translate(_DASHES))

@@ -27,6 +27,7 @@ class PageUnit(Said):
         self.end = end
         self.around: Said = self
         """It and its neighbours."""
+        self.is_row = self.text.startswith("|")
 
 
 class PageSpan(Said):

@@ -6,6 +6,7 @@ not surely find another one.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +26,8 @@ WEAK_THRESHOLD = 0.25
 
 _NEARLY_ALL = 0.9
 """Share of a sentence's terms that a page's lines must hold to support it: other words may say something else."""
+_DENSE = 0.6
+"""Words of a sentence over those of the part of a line with all its terms: in a longer one they may say another thing."""
 _VERBATIM_CHARS, _VERBATIM_WORDS = 12, 3
 """Letters and digits, and words: less is on many pages by chance."""
 _MOST_TIMES = 50
@@ -70,6 +73,18 @@ class Claim(Said):
         """Share of its terms that the texts hold together, 0 to 1."""
         held = frozenset[str]().union(*(text.terms for text in texts)) & self.terms
         return len(held) / max(1, len(self.terms))
+
+    def density_in(self, text: Said) -> float:
+        """Its content words, over those of the shortest part of the text that has all of them that the text has."""
+        own = frozenset[str]().union(*self.content) & frozenset[str]().union(*text.content)
+        shortest, begin, seen = len(text.content), 0, Counter[str]()
+        for end, word in enumerate(text.content, start=1):
+            seen.update(word & own)
+            while own and len(seen) == len(own):
+                shortest = min(shortest, end - begin)
+                seen -= Counter(text.content[begin] & own)
+                begin += 1
+        return len(self.content) / max(1, shortest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +174,7 @@ class Judge:
         lacking = [number for number in numbers if not any(number.is_said_in(text) for text in near)]
         if lacking:
             units = (unit for span in self._index.spans(places) for unit in span.units)
-            rows = [unit for unit in units if unit.text[0] == "|" and claim.share_in(unit) >= WEAK_THRESHOLD]
+            rows = [unit for unit in units if unit.is_row and claim.share_in(unit) >= WEAK_THRESHOLD]
             lacking = [number for number in lacking if not any(number.is_said_in(row) for row in rows)]
         for number in lacking:
             printed = dict.fromkeys(one.shown for one in nearest[0].numbers)
@@ -174,8 +189,8 @@ class Judge:
     def by_words(self, claim: Claim, places: Sequence[Place]) -> Finding:
         """How far the pages at `places` together hold `claim`, by its words.
 
-        Supported is what is there word for word, and as far as words go: nearly all of whose terms are in the best
-        lines and those beside them, or in the best lines alone where it has no numbers, and that deny as it does.
+        Supported is what is there word for word, and as far as words go: nearly all of whose terms stand near each
+        other in the best lines, or in a row of a table and its header, and that deny as it does.
         Unsupported is what the pages speak against: a number or name that is on none of them, or the best lines with
         something else in its place; and what shares nearly nothing with them. A quotation must be word for word.
         """
@@ -189,9 +204,10 @@ class Judge:
         differences = tuple(dict.fromkeys(_contradictions(claim, quotes, spans))) if is_near else ()
         if differences or not is_near:
             return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), quotes, differences=differences)
-        own = share if claim.numbers else claim.share_in(*(quote.unit for quote in quotes))
+        lines = [quote.unit.around if quote.unit.is_row else quote.unit for quote in quotes]
         denied = all(_near(claim, quote).negates != claim.negates for quote in quotes)
-        is_held = own >= _NEARLY_ALL and not (denied or claim.quoted)
+        is_held = claim.share_in(*lines) >= _NEARLY_ALL and not (denied or claim.quoted)
+        is_held &= any(quote.unit.is_row or claim.density_in(quote.unit) >= _DENSE for quote in quotes)
         return Finding("supported" if is_held else "weak", round(share, 4), quotes)
 
     def _verbatim(self, claim: Claim) -> dict[Place, Quote]:

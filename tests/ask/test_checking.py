@@ -64,6 +64,23 @@ def test_a_name_is_read_in_its_place(name, verdict):
 
 
 @pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("The north mill grinds 14 sacks", "supported"),
+        ("The south mill grinds 14 sacks", "weak"),  # all its words are there, of another mill
+        ("The barley mill grinds 14 sacks", "weak"),  # the barley stands in the sentence before
+    ],
+)
+def test_words_far_from_each_other_support_nothing(said, verdict):
+    page = hit(
+        "Barley came late that year. In a week of rain the north mill grinds 14 sacks, compared with the 29 sacks that "
+        "the older wheel could do in dry weather, as measured by the miller for the south.",
+        page=7,
+    )
+    assert verdicts(f"{said} (attention.pdf, p.7).", (page,)) == [verdict]
+
+
+@pytest.mark.parametrize(
     ("page", "right", "wrong"),
     [
         ("It holds 1,500,000 words.", "It holds 1.5 million words", "It holds 2.5 million words"),
