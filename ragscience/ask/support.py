@@ -27,7 +27,7 @@ WEAK_THRESHOLD = 0.25
 _NEARLY_ALL = 0.9
 """Share of a sentence's terms that a page's lines must hold to support it: other words may say something else."""
 _DENSE = 0.6
-"""Words of a sentence over those of the shortest part of a line with its terms: further apart they say another thing."""
+"""Words of a sentence over those of the shortest part of a line with its terms: further apart they say other things."""
 _VERBATIM_CHARS, _VERBATIM_WORDS = 12, 3
 """Letters and digits, and words: less is on many pages by chance."""
 _MOST_TIMES = 50
