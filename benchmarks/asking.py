@@ -102,8 +102,12 @@ def questions(name: str) -> list[Item]:
 
 
 def library_home(folder: str, fresh: bool) -> Path:
-    """The library of one folder of papers, for this checkout alone: another one may store otherwise."""
-    home = cache_folder("asking") / f"{hashlib.sha256(str(REPOSITORY).encode()).hexdigest()[:12]}-{folder}"
+    """The library of one folder of papers, for this checkout and its way to read alone: others may store otherwise."""
+    from ragscience.core.tokenizing import TOKENIZER_VERSION
+    from ragscience.reading import READING_VERSION
+
+    kept_for = hashlib.sha256(f"{REPOSITORY}, {READING_VERSION}, {TOKENIZER_VERSION}".encode()).hexdigest()[:12]
+    home = cache_folder("asking") / f"{kept_for}-{folder}"
     if fresh and home.exists():
         shutil.rmtree(home)
     if not (home / "vectorstore").exists():

@@ -114,10 +114,10 @@ ROUTE = "comparison"
 
 
 def side_by_side(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
-    """The best quote of each part of the question, in their order, then the others."""
+    """The best quote of each part of the question, in their order, then the others; two of each are shown."""
     each = [quoted([one for one in units if one.part == part]) for part in sorted({one.part for one in units})]
     others = [block for side in each for block in side[1:]]
-    return (*(side[0] for side in each), *(replace(block, is_brief=True, line="", key="") for block in others))
+    return (*(side[0] for side in each), *(replace(block, line="", key="") for block in others))
 
 
 def note(found: Found) -> str:

@@ -237,7 +237,7 @@ def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[SentenceSpa
 
 _LINE_CHARS = 260
 """A longer first line is cut."""
-_REST_CHARS = 300
+_REST_CHARS = 240
 """Of the first quote, besides its line; all of it where all is asked for."""
 _FEWEST_CHARS = 20
 """Less than this is nothing to show below it."""
@@ -262,10 +262,19 @@ def first_line(block: Block) -> tuple[str, str]:
 
 
 def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """What is shown below these lines: the quotes that carry them, without the words that are there already."""
+    """What is shown below these lines: the quotes that carry them, without the words that are there already.
+
+    Of a comparison it is the second quote of each paper instead of the rest of its first, in the order of the papers.
+    """
     leading = leading_of(blocks)
-    rest = tuple(block for block in blocks[len(leading) :] if not block.is_brief)
-    return (*(part for block in leading for part in _rest_of(block)), *rest)
+    others = [block for block in blocks[len(leading) :] if not block.is_brief]
+    below = list[Block]()
+    for block in leading:
+        own = [one for one in others if len(leading) > 1 and one.citations[0].path == block.citations[0].path]
+        below += _rest_of(block) if block.kind == "table" or not own else ()
+        below += own
+        others = [one for one in others if one not in own]
+    return (*below, *others)
 
 
 def _rest_of(block: Block) -> tuple[Block, ...]:

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
-TOKENIZER_VERSION = "1"
+TOKENIZER_VERSION = "2"
 """Increased when the same text gives other terms: an index of another version is rebuilt."""
 STOP_WORDS = frozenset(
     """
@@ -42,6 +42,8 @@ _WORD_OR_NUMBER = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[’'][^\W\d_]+)?|[^\
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:-[^\W_]++)++")
 _BROKEN_WORD = re.compile(r"(\w)[-\u2010\u00ad][ \t]*[\r\n]+[ \t]*(\w)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ACRONYMS = re.compile(r"[bcdfghj-np-tv-z]{2,5}(?<!s)s|[bcdfghj-np-tv-z]{2}us")
+"""Plurals that the stemmer leaves as they are: "lstms", "gpus"."""
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),\s?(?=\d{3}(?!\d))")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
 # Vowel signs and points that \w leaves out, so that it would cut Hindi, Thai or vocalized Arabic words to pieces.
@@ -188,6 +190,8 @@ _stemming = threading.Lock()
 
 @lru_cache(maxsize=1 << 17)
 def _stem(word: str) -> str:
+    if _ACRONYMS.fullmatch(word):
+        return word[:-1]
     with _stemming:  # PyStemmer's objects serve one thread at a time
         return str(_stemmer().stemWord(word))
 

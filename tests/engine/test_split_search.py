@@ -1,8 +1,12 @@
 """A question on two papers: each part is searched for in its own, in `search` and in `ask`."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragscience import AskRequest, Engine, SearchRequest
+from ragscience.core.records import Block, Citation
+from ragscience.core.sentences import below_of
 from ragscience.core.settings import load_settings
 from ragscience.engine import Searched
 from tests.commands.papers import fill
@@ -53,6 +57,17 @@ def test_answer_has_a_quote_for_each(engine):
     assert ("17 levels" in oak.text, oak.citations[0].file) == (True, "oak.pdf")
     assert ("9 levels" in fern.text, fern.citations[0].file) == (True, "fern.pdf")
     assert {citation.file for block in answer.blocks for citation in block.citations} == {"oak.pdf", "fern.pdf"}
+
+
+def test_below_the_lines_each_paper_has_its_second_quote_else_the_rest_of_its_first():
+    def quote(file, line, rest):
+        text = f"{line} {rest}".strip()
+        return Block("quote", text, (Citation(file, 1, text, True, file),), line=line)
+
+    oak = quote("oak.pdf", "OakMap has a depth of 17 levels.", "Its leaves hold maps of the forest.")
+    fern = quote("fern.pdf", "FernNet has a depth of 9 levels.", "It was trained for four days.")
+    more = replace(quote("fern.pdf", "", "FernNet reads words in both directions."), line="")
+    assert [block.text for block in below_of((oak, fern, more))] == ["Its leaves hold maps of the forest.", more.text]
 
 
 def test_a_question_costs_one_search_and_one_for_each_part(engine):

@@ -95,6 +95,7 @@ def test_a_blank_line_and_a_form_feed_end_a_paragraph():
     ("text", "terms"),
     [
         ("The networks measured", ["network", "measur"]),
+        ("RNNs and LSTMs on GPUs, CSS, a bus", ["rnn", "lstm", "gpu", "css", "bus"]),
         ("BLEU of 28.4, p < .05", ["bleu", "28.4", "p", "0.05"]),
         ("1,234,567 and 1,000.5", ["1234567", "1000.5"]),
         ("GPT-3", ["gpt3", "gpt", "3"]),
