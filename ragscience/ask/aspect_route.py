@@ -124,7 +124,7 @@ def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
         if kind == "contributions" and not parts:
             parts = said.of_all((("Method", 3), ("Results", 3)))
         is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
-        is_whole &= kind != "limitations" or len(parts["Limits"]) > 1
+        is_whole &= kind != "limitations" or len(parts.get("Limits", ())) > 1
         is_whole &= kind != "definition" or any(said.is_named(one.text) for one in parts.get("Method", ()))
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":

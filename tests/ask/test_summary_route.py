@@ -188,3 +188,22 @@ def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(tmp_path)
 
 def test_a_named_definition_is_sure(ask):
     assert ask("What is BeeNet?").confidence == "high"
+
+
+@pytest.mark.parametrize(
+    ("limits", "confidence"),
+    [
+        ("The hall was warm all year.", None),
+        ("Our model cannot count the ants that sleep below the leaves.", "medium"),
+        ("Our model cannot count ants that sleep below leaves. A drawback of AntNet is its need of sugar in each nest.", "high"),
+    ],
+)
+def test_limits_are_sure_where_two_sentences_say_them(tmp_path, limits, confidence):
+    parts = [
+        (1, "abstract", "We propose AntNet, which counts ants."),
+        (1, "heading", "5 Limitations", 1),
+        (1, "text", limits),
+    ]
+    with make_library(tmp_path, {"ants.pdf": ("AntNet: Steps of Ants", parts)}) as library:
+        found = route("What are the limitations of AntNet?", context(library))
+    assert (found and found.confidence) == confidence
