@@ -195,7 +195,10 @@ def test_a_named_definition_is_sure(ask):
     [
         ("The hall was warm all year.", None),
         ("Our model cannot count the ants that sleep below the leaves.", "medium"),
-        ("Our model cannot count ants that sleep below leaves. A drawback of AntNet is its need of sugar in each nest.", "high"),
+        (
+            "Our model cannot count ants that sleep below leaves. A drawback of AntNet is its need of sugar in each nest.",
+            "high",
+        ),
     ],
 )
 def test_limits_are_sure_where_two_sentences_say_them(tmp_path, limits, confidence):
