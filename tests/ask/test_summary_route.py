@@ -196,7 +196,7 @@ def test_a_named_definition_is_sure(ask):
         ("The hall was warm all year.", None),
         ("Our model cannot count the ants that sleep below the leaves.", "medium"),
         (
-            "Our model cannot count ants that sleep below leaves. A drawback of AntNet is its need of sugar in each nest.",
+            "Our model cannot count ants that sleep below leaves. A drawback of AntNet is its need of sugar in nests.",
             "high",
         ),
     ],
