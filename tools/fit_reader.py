@@ -10,10 +10,11 @@ took 5 minutes.
 The adapter in the repository was trained twice: on the development sets of SQuAD 1.1 and 2.0 (CC BY-SA 4.0; 16,515
 questions of 48 articles; two other runs, no dropout, 1.4 epochs at a rate of 1e-3), and from there, with the constants
 below, on SQuADShifts (Miller and others 2020, CC BY 4.0: new_wiki, reddit:.7:40 and amazon_reviews:.5:40), COVID-QA
-(Moeller and others 2020, Apache 2.0, :2) and 10,797 questions of SQuAD 2.0, some 4,700 of its training set. The third
-was on 944 questions that we wrote about 102 articles of PLOS (CC BY), 8 of Distill (CC BY 4.0) and 41 pages of Dive into
-Deep Learning (CC BY-SA 4.0), each with 4 of the 20 runs that the program itself ranks first for it instead of 7 drawn
-here: 2.5 epochs, 12 questions a step, rates of 3e-4 and 2.5e-4; two processor cores took half an hour.
+(Moeller and others 2020, Apache 2.0, :2) and 10,797 questions of SQuAD 2.0, some 4,700 of its training set.
+
+The third training was on 944 questions that we wrote about 102 articles of PLOS (CC BY), 8 of Distill (CC BY 4.0) and 41
+pages of Dive into Deep Learning (CC BY-SA 4.0), each with 4 of the 20 runs that the program itself ranks first for it
+instead of 7 drawn here: 2.5 epochs, 12 questions a step, rates of 3e-4 and 2.5e-4; half an hour of two processor cores.
 
 MiniLM's weights stay as they are; each projection gets a low-rank change (LoRA: Hu and others 2021).
 A question comes with the run of sentences that has its answer and with seven others of the article that share words
