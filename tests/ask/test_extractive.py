@@ -159,7 +159,7 @@ def test_a_citation_says_where_in_the_document_its_words_stand():
 
 def test_the_sentence_in_which_the_answer_is_read_comes_first(read):
     text = (
-        f"The bees of the field station were counted by people, {ALONE}as said. "
+        f"The bees of the field station were counted by Ada Brook, {ALONE}as said. "
         f"The bees of the field station were 412 in the count, {ALONE}as said."
     )
     units, _ = extract("How many bees of the field station?", [hit(text)], spans=read, limit=1)

@@ -49,7 +49,7 @@ def test_a_number_that_points_elsewhere_is_no_answer_to_how_many(reader, pointer
     texts = [f"The oven was heated for days {pointer}.", "The oven was heated for 9 days at length."]
     pointing, saying = reader.read("How many days was the oven heated?", texts)
     assert saying.score > pointing.score
-    assert texts[1][saying.start : saying.end] == "9"
+    assert texts[1][saying.start : saying.end] in ("9", "9 days")
 
 
 def test_a_passage_is_read_alike_in_whatever_company(reader):
