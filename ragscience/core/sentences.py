@@ -271,10 +271,8 @@ def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
     below = list[Block]()
     for block in leading:
         own = [one for one in others if len(leading) > 1 and one.citations[0].path == block.citations[0].path]
-        below += _rest_of(block) if block.kind == "table" or not own else ()
-        below += own
-        others = [one for one in others if one not in own]
-    return (*below, *others)
+        below += [*(() if own and block.kind != "table" else _rest_of(block)), *own]
+    return tuple(dict.fromkeys([*below, *others]))
 
 
 def _rest_of(block: Block) -> tuple[Block, ...]:
