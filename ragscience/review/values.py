@@ -187,7 +187,7 @@ def _numbers(text: str, start: int, end: int) -> Iterable[str]:
             continue
         printed, more = match.group(), _MORE_UNIT.match(text, match.end(), end)
         is_bare = not printed[-1].isalpha() or any(one.mantissa != one.value for one in Said(printed).numbers)
-        yield f"{printed} {more[1]}" if more and is_bare and terms(more[1]) else printed
+        yield text[match.start() : more.end()] if more and is_bare and terms(more[1]) else printed
 
 
 def _may_hold(kind: str, unit: Unit) -> bool:
