@@ -21,8 +21,6 @@ _LATER_UNITS, _LATER_CHARS = 2, 250
 """in quotes after the first."""
 _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
-_ASKED_CHARS = 2000
-"""Of a longer question the beginning chooses the quotes: each of its words is compared with each of the passages'."""
 _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
 _LOOKED_AT = 80
@@ -93,7 +91,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     later ones are shorter. Repetitions are left out, and a place in two overlapping passages counts once. A model that
     fails costs a warning.
     """
-    question, units = question[:_ASKED_CHARS], [unit for hit in hits for unit in units_of(hit)]
+    units = [unit for hit in hits for unit in units_of(hit)]
     matches, warnings = None, list[str]()
     if readers.matcher is not None and hits:
         try:

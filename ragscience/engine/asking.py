@@ -24,7 +24,7 @@ from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent, unheard
 from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
-from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
+from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name, shortened
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.models.model_protocols import TokenEmbedder
@@ -243,7 +243,8 @@ def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     own = run.embedder
     embedder = own if isinstance(own, TokenEmbedder) else run.shared.models.minilm(run.settings)
     try:
-        asked, _ = embedder.embed_with_tokens([question, run.spelled], light=True)  # which the search reads next
+        next_searched = shortened(run.spelled)
+        asked, _ = embedder.embed_with_tokens([question, next_searched], light=True)
         return np.asarray(probabilities(weights(), asked.vector[None])[0], np.float32)
     except ModelProblem:
         return np.empty(0, np.float32)

@@ -14,7 +14,7 @@ from ragscience.core.errors import Cancelled
 from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned, unheard
-from ragscience.engine.requests import SearchRequest, check_question
+from ragscience.engine.requests import SEARCHED_CHARS, SearchRequest, check_question, shortened
 from ragscience.models.model_http import cancellable
 from ragscience.search.names import PaperNames
 from ragscience.search.profiles import profile_of
@@ -118,9 +118,12 @@ class QuestionRun:
     @cached_property
     def understood(self) -> Understood:
         """What the question asks after the turns before it."""
+        asked = shortened(self.spelled)
+        if asked != self.spelled:
+            self.warn(f"Of the question the first and the last {SEARCHED_CHARS // 2:,} characters are searched for.")
         if not self.library.about.chunks:
-            return Understood("new", (TurnReading(self.spelled),))
-        return understand(self.spelled, self.request.history, PaperNames.of(self.library), self.request.focus)
+            return Understood("new", (TurnReading(asked),))
+        return understand(asked, self.request.history, PaperNames.of(self.library), self.request.focus)
 
     # Profiles
 

@@ -135,8 +135,16 @@ def _check_sections(names: Sequence[str], parts: Sequence[str]) -> None:
 
 LONGEST_QUESTION = 8000
 """Characters; a longer one is a pasted text, and no model reads it with its passages."""
+SEARCHED_CHARS = 2000
+"""Characters of a question that are searched for: each of its words is compared with each of the passages'."""
 NO_LLM = "none"
 """In place of a language model's name."""
+
+
+def shortened(question: str) -> str:
+    """The question; of one longer than `SEARCHED_CHARS` its beginning and its end, half of them each."""
+    half = SEARCHED_CHARS // 2
+    return question if len(question) <= SEARCHED_CHARS else f"{question[: half - 1]} {question[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)

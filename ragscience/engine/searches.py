@@ -14,7 +14,7 @@ from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
-from ragscience.engine.requests import AskRequest, described
+from ragscience.engine.requests import AskRequest, described, shortened
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
 from ragscience.search.names import LEAST_SURE, PaperNames
@@ -115,7 +115,7 @@ def _allowed(papers: list[Paper], filters: Filters) -> tuple[Paper, ...]:
 def searched(run: QuestionRun, question: str, filters: Filters, profile: Profile | None = None) -> Found:
     """The passages that the filters allow, best first."""
     run.stop_if_cancelled()
-    profile = profile or run.profile
+    profile, question = profile or run.profile, shortened(question)
     run.publish(Searched(question))
     if not run.library.about.chunks:
         return Found(question, profile.name, ())

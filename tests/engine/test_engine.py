@@ -15,7 +15,7 @@ import ragscience
 from ragscience import AskRequest, Engine, SearchRequest
 from ragscience.core.errors import Cancelled, RagScienceError
 from ragscience.core.settings import default_settings, load_settings
-from ragscience.engine import Warned
+from ragscience.engine import Searched, Warned
 from ragscience.search.profiles import profile_of
 from tests.ollama_server import OllamaServer, chat_model
 from tests.pdf_factory import make_pdf
@@ -43,6 +43,17 @@ def test_a_warning_belongs_to_its_own_question_alone(engine):
     assert Warned(warning) in events
     assert warning not in after.warnings
     assert warning not in engine.history.audit_record(after.answer_id)["warnings"]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_of_a_long_question_beginning_and_end_are_searched_for(engine, plain):
+    events, filler = [], "1,2-3 " * 1000
+    said = engine.ask(AskRequest(f"Bees. {filler} {SPEED}", plain=plain), on_event=events.append)
+    searches = [event.query for event in events if isinstance(event, Searched)]
+    assert searches and all(len(text) <= 2000 for text in searches)
+    assert searches[0].startswith("Bees. ") and searches[0].endswith(SPEED)
+    assert any("first and the last 1,000 characters" in warning for warning in said.warnings)
+    assert len(said.question) > 6000
 
 
 def test_a_question_that_is_cancelled_ends_before_its_search(engine):
