@@ -75,13 +75,15 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
 def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> tuple[str, tuple[str, ...]]:
     """`Answer.confidence` and `Answer.missing` for the quotes from what was found, of which `best` is the first.
 
-    Where a name or a number is missing it is low, unless the first quote has words that surely answer. It is high only
+    Where a name or a number is missing it is low, unless the first quote has words that surely answer; also where that
+    quote is of samples or thanks, and the question names no paper. It is high only
     where the first quote has such words, and never for a question that was searched for in parts, each of which would
     have to be answered.
     """
     likely = probability(signs(found, looked, best))
     has_key = best is not None and bool(best.key)
-    if likely < LOW or (looked.gone and not has_key):
+    is_aside = best is not None and best.features.get("noise") == 1.0 and not looked.names_a_paper
+    if likely < LOW or is_aside or (looked.gone and not has_key):
         return "low", missing_sentences(looked.gone, looked.files)
     return "high" if likely >= HIGH and (best is None or has_key) and not found.parts else "medium", ()
 

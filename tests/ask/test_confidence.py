@@ -68,6 +68,18 @@ def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
     assert surely == ["high", "medium"]
 
 
+def test_what_a_paper_prints_as_an_example_answers_only_a_question_on_that_paper():
+    roots, bees = (
+        Found(question, "default", (ROOTS, BEES), signals={"maxsim": 0.95})
+        for question in ("What was the LC50 of roots?", "What was the LC50 of roots in Apis?")
+    )
+    unit = units_of(ROOTS)[0]
+    for noise, expected in ((0.0, [False, False]), (1.0, [True, False])):
+        best = ScoredUnit(unit, 2.0, {"span": 0.9, "cell": 0.0, "noise": noise}, key="12")
+        given = [confidence(each, look_for(each, PRESENCE, Names()), best)[0] for each in (roots, bees)]
+        assert [each == "low" for each in given] == expected
+
+
 def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
     search = Search(ROOTS, BEES)
     given = ask(
