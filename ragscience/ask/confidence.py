@@ -16,7 +16,7 @@ from ragscience.core.tokenizing import language_of
 from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.search.reranking import WordPresence
 
-ANSWERABILITY = {"intercept": -8.2, "share": 4.6, "span": 3.2, "maxsim": 5.1}
+ANSWERABILITY = {"intercept": -8.8, "share": 3.6, "span": 3.1, "maxsim": 6.0}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
 MODEL = {"intercept": -5.2, "gone": -2.6, "share": 1.2, "span": 3.3, "maxsim": 4.1, "context": 1.9}
 """Weights of the log-odds that the quotes hold the answer."""

@@ -252,17 +252,6 @@ def test_a_reader_that_fails_costs_a_warning_and_words_decide():
                         "The reader is not there. Install it.",)  # fmt: skip
 
 
-def test_of_a_question_as_long_as_a_page_the_beginning_is_read():
-    asked = []
-
-    def broken(question, texts):
-        asked.append(question)
-        raise ModelProblem("The reader is not there.", "Install it.")
-
-    extract("How many bees dance in the hive at noon? " * 150, [SAMPLING], spans=broken, limit=1)
-    assert [len(question) for question in asked] == [2000]
-
-
 def test_the_reader_gets_a_whole_question_without_names_of_papers_and_one_row_of_a_table():
     asked = []
 
