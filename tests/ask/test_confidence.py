@@ -68,10 +68,17 @@ def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():
     assert surely == ["high", "medium"]
 
 
+def test_a_question_half_of_whose_words_no_paper_has_is_answered_at_most_doubtfully():
+    best = ScoredUnit(units_of(ROOTS)[0], 2.0, {"span": 0.9, "cell": 0.0}, key="12")
+    for question, expected in (("Which extract of roots?", "high"), ("Which bread has an extract?", "low")):
+        each = Found(question, "default", (ROOTS, BEES), signals={"maxsim": 0.95})
+        assert confidence(each, look_for(each, PRESENCE, Names()), best)[0] == expected
+
+
 def test_what_a_paper_prints_as_an_example_answers_only_a_question_on_that_paper():
     roots, bees = (
         Found(question, "default", (ROOTS, BEES), signals={"maxsim": 0.95})
-        for question in ("What was the LC50 of roots?", "What was the LC50 of roots in Apis?")
+        for question in ("What was the LC50 of roots?", "How do bees steer in Apis?")
     )
     unit = units_of(ROOTS)[0]
     for noise, expected in ((0.0, [False, False]), (1.0, [True, False])):
