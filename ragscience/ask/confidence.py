@@ -23,7 +23,7 @@ MODEL = {"intercept": -5.2, "gone": -2.6, "share": 1.2, "span": 3.3, "maxsim": 4
 HIGH, LOW = 0.88, 0.3
 """From which probability on confidence is high, and below which it is low."""
 _FEW = 0.5
-"""Share of a question's things: of 50 questions of which the papers have no more, 7 were answered."""
+"""Share of a question's things up to which its answer is doubted: of 50 such questions 7 were answered right."""
 _USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.8, 0.5, 0.15
 """For a sign that is not known."""
 
@@ -77,10 +77,10 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
 def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> tuple[str, tuple[str, ...]]:
     """`Answer.confidence` and `Answer.missing` for the quotes from what was found, of which `best` is the first.
 
-    Where a name or a number is missing it is low, unless the first quote has words that surely answer; also where half
-    of the question's things are, or that quote is of samples or thanks and no paper is named. It is high only
-    where the first quote has such words, and never for a question that was searched for in parts, each of which would
-    have to be answered.
+    Where a name or a number is missing it is low, unless the first quote has words that surely answer. It is low, too,
+    where half of the question's things are missing, and where that quote is of samples or thanks and the question names
+    no paper. It is high only where the first quote has such words, and never for a question that was searched for in
+    parts, each of which would have to be answered.
     """
     likely = probability(signs(found, looked, best))
     has_key = best is not None and bool(best.key)
