@@ -72,10 +72,12 @@ def _cross_encoders(rounds: int) -> tuple[Table, dict[str, object]]:
 def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
     """Checksums and MaxSim of the same unit vectors, as rows of int8 that are multiplied as floats, and as codes."""
     from ragscience.models.maxsim import DIMENSION, encode, maxsim, product_on_one_core
+    from ragscience.models.model_protocols import QuestionVectors
 
     rows = np.random.default_rng(0).standard_normal((PASSAGES * TOKENS + ASKED, DIMENSION)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     asked = rows[:ASKED]
+    question = QuestionVectors(asked[0], asked, np.full(ASKED, 1 / ASKED, np.float32), np.zeros((ASKED, 2), np.int32))
     int8 = np.split(np.rint(rows[ASKED:] * 127).astype(np.int8), PASSAGES)
     codes = np.split(encode(rows[ASKED:]), PASSAGES)
 
@@ -86,7 +88,7 @@ def _codes_against_int8(rounds: int) -> tuple[Table, dict[str, float]]:
         return checked, np.maximum.reduceat(products, starts, axis=0).mean(axis=1) / 127
 
     def by_table() -> object:
-        return [zlib.crc32(each.data) for each in codes], maxsim(asked, codes)
+        return [zlib.crc32(each.data) for each in codes], maxsim(question, codes)
 
     sides = {"int8, multiplied as floats": (by_product, int8), "codes, from a table": (by_table, codes)}
     runs = by_turns({name: clock(side) for name, (side, _) in sides.items()}, rounds)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.ask.intents import WEIGHTS, kinds, probabilities, softmax, with_one
+from ragscience.ask.intents import PASSAGES, WEIGHTS, kinds, probabilities, softmax, with_one
 from ragscience.core.settings import load_settings
 from ragscience.models.minilm import MiniLM
 
@@ -24,6 +24,7 @@ _THINGS = (
     "label smoothing", "CIFAR-10", "speech recognition", "solar cells", "batch normalization", "PageRank", "GPT-4",
     "honey", "sea ice", "bees", "old maps", "child labour", "wheat prices", "REST APIs", "mosquito nets",
 )  # fmt: skip
+_GROUP = 64
 _EACH = 6
 """Texts that are made of an example with THING."""
 _STEPS, _RATE, _MOMENTUM, _DECAY = 1_000, 20.0, 0.95, 1e-5
@@ -44,14 +45,17 @@ def _texts(example: str) -> list[str]:
     return made
 
 
+def examples_as_asked() -> tuple[list[tuple[list[str], int]], int]:
+    """(Each example as questions, with the number of its kind; the number of the kind for the passages)."""
+    made = [(_texts(example), number) for number, kind in enumerate(kinds()) for example in kind.examples]
+    return made, [kind.name for kind in kinds()].index(PASSAGES)
+
+
 def fit(embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> NDArray[np.float16]:
     """[dimension + 1, kinds]: softmax regression on the examples, by gradient descent with momentum."""
-    texts, labels = [], []
-    for number, kind in enumerate(kinds()):
-        for example in kind.examples:
-            made = _texts(example)
-            texts += made
-            labels += [number] * len(made)
+    made, _ = examples_as_asked()
+    texts = [text for each, _ in made for text in each]
+    labels = [number for each, number in made for _ in each]
     rows = with_one(embed(texts))
     wanted = np.eye(len(kinds()), dtype=np.float32)[labels]
     weights: NDArray[np.float32] = np.zeros((rows.shape[1], wanted.shape[1]), np.float32)
@@ -66,11 +70,16 @@ def fit(embed: Callable[[Sequence[str]], NDArray[np.float32]]) -> NDArray[np.flo
 def main() -> int:
     """Fit, and say how many examples are taken for what they are."""
     embedder = MiniLM(cache_folder=Path(load_settings().cache_folder), on_warning=print)
-    weights = fit(embedder.embed_documents)
+
+    def read(texts: Sequence[str]) -> NDArray[np.float32]:
+        groups = (texts[first : first + _GROUP] for first in range(0, len(texts), _GROUP))
+        return np.stack([each.vector for group in groups for each in embedder.questions(group)])
+
+    weights = fit(read)
     np.save(WEIGHTS, weights)
     texts = [text.replace("PAPER", "X1").replace("THING", "dropout") for kind in kinds() for text in kind.examples]
     owners = [number for number, kind in enumerate(kinds()) for _ in kind.examples]
-    guessed = probabilities(weights, embedder.embed_documents(texts)).argmax(axis=1)
+    guessed = probabilities(weights, read(texts)).argmax(axis=1)
     print(f"{len(texts)} examples of {len(kinds())} kinds; {np.mean(guessed == owners):.1%} are taken for theirs")
     return 0
 

@@ -304,11 +304,10 @@ def save(model: Any, target: Path) -> None:
 def report(target: Path, articles: Articles, kept: Sequence[Question]) -> str:
     """What the adapter is worth, through the reader itself: each question with the run of its answer and seven more."""
     from ragscience.core.settings import Settings
-    from ragscience.models.minilm import SpanReader
+    from ragscience.models.minilm import Adapter, SpanReader
 
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    SpanReader.adapter, SpanReader.adapter_sha256 = target, digest
-    reader = SpanReader(cache_folder=Settings().cache_folder, on_warning=print)
+    reader = SpanReader(Adapter(target, digest), cache_folder=Settings().cache_folder, on_warning=print)
     rng = random.Random(5)
     first, overlap, good, bad = [], [], [], list[float]()
     for question in rng.sample(list(kept), min(400, len(kept))):

@@ -16,15 +16,15 @@ from ragscience.core.tokenizing import language_of
 from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.search.reranking import WordPresence
 
-ANSWERABILITY = {"intercept": -8.8, "share": 3.6, "span": 3.1, "maxsim": 6.0}
+ANSWERABILITY = {"intercept": -8.6, "share": 3.8, "span": 3.15, "maxsim": 5.9}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
-MODEL = {"intercept": -5.2, "gone": -2.6, "share": 1.2, "span": 3.3, "maxsim": 4.1, "context": 1.9}
+MODEL = {"intercept": -5.3, "gone": -3.0, "share": 1.05, "span": 3.9, "maxsim": 3.6, "context": 0.8}
 """Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.88, 0.3
+HIGH, LOW = 0.8, 0.3
 """From which probability on confidence is high, and below which it is low."""
 _FEW = 0.5
 """Share of a question's things up to which its answer is doubted: of 50 such questions 7 were answered right."""
-_USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.8, 0.5, 0.15
+_USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.75, 0.5, 0.15
 """For a sign that is not known."""
 
 

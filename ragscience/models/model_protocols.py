@@ -27,6 +27,20 @@ class TokenVectors:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionVectors:
+    """A question of n word pieces, as the question encoder reads it."""
+
+    vector: NDArray[np.float32]
+    """Unit vector, shape (384,), to compare with those of passages."""
+    tokens: NDArray[np.float32]
+    """Unit rows, shape (n, 64), to compare with the stored token vectors of passages (models/maxsim.py)."""
+    weights: NDArray[np.float32]
+    """How much each word piece counts, shape (n,); their sum is 1."""
+    offsets: NDArray[np.int32]
+    """As of `TokenVectors`."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerStatus:
     """Whether a model server answers, and its models."""
 
@@ -90,11 +104,11 @@ class TaskEmbedder(ABC):
 class TokenEmbedder(Embedder, Protocol):
     """An embedder whose one pass also gives the vectors of the word pieces."""
 
-    def embed_with_tokens(self, texts: Sequence[str], *, light: bool = False) -> list[TokenVectors]:
-        """For each text its vector and those of its word pieces; `light` where they are questions.
+    def embed_with_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text its vector and those of its word pieces. Raises ModelProblem."""
 
-        Raises ModelProblem.
-        """
+    def questions(self, texts: Sequence[str]) -> list[QuestionVectors]:
+        """Each text as a question. Raises ModelProblem."""
 
     def kept_places(self, text: str) -> NDArray[np.int32]:
         """Where each word piece that `maxsim.compress` keeps begins and ends in `text`, in characters, shape (n, 2).

@@ -12,7 +12,7 @@ from ragscience.core.answer_records import timed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Filters, Found, Hit, Profile, StoredChunk
 from ragscience.library.store import Store
-from ragscience.models.model_protocols import Embedder, Reranker, TokenEmbedder
+from ragscience.models.model_protocols import Embedder, QuestionVectors, Reranker, TokenEmbedder
 from ragscience.search.first_pass import Question, Scope, ScoreSource, SearchLog, first_pass, min_max
 from ragscience.search.named_papers import named_papers, own_candidates, preferred
 from ragscience.search.question_words import readable
@@ -62,17 +62,17 @@ def search(question: str, *, library: Store, models: SearchModels, profile: Prof
             with timed(log.timings, "names_ms"):
                 named = named_papers(question, scope)
             with timed(log.timings, "embed_ms"):
-                (vector, tokens), *others = _embedded([question, *(paper.text for paper in named)], models, log)
+                (vector, asked), *others = _embedded([question, *(paper.text for paper in named)], models, log)
                 named = [
-                    replace(paper, vector=vector, tokens=tokens)
-                    for paper, (vector, tokens) in zip(named, others, strict=True)
+                    replace(paper, vector=own, asked=own_asked)
+                    for paper, (own, own_asked) in zip(named, others, strict=True)
                 ]
             own = [chunk_id for paper in named for chunk_id in own_candidates(paper, library, profile)]
             first = first_pass(Question(question, vector), scope, profile, also=own, sources=models.sources, log=log)
         tokens_from = models.tokens_from if profile.rerank_depth else None
         maxsims_of = partial(_maxsims, library=library, tokens_from=tokens_from, log=log)
-        with timed(log.timings, "late_ms") if tokens is not None and profile.rerank_depth else nullcontext():
-            maxsims = maxsims_of(tokens, first.fused)
+        with timed(log.timings, "late_ms") if asked is not None and profile.rerank_depth else nullcontext():
+            maxsims = maxsims_of(asked, first.fused)
             late = late_scores(maxsims, first.fused) if maxsims else {}
         if named:
             late = preferred(late or min_max(first.fused), named, library, profile, maxsims_of)
@@ -131,20 +131,17 @@ def _read_again(
 
 def _embedded(
     texts: Sequence[str], models: SearchModels, log: SearchLog
-) -> list[tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]]:
-    """Each text's vector and, for late interaction, its token vectors: from one pass if one model makes both.
+) -> list[tuple[NDArray[np.float32] | None, QuestionVectors | None]]:
+    """Each text's vector and, for late interaction, the text as a question: from one pass if one model makes both.
 
     None, with a warning, where a model fails.
     """
     vectors: list[NDArray[np.float32] | None] = [None] * len(texts)
-    tokens: list[NDArray[np.float32] | None] = [None] * len(texts)
+    asked: list[QuestionVectors | None] = [None] * len(texts)
     if models.tokens_from is not None:
-        from ragscience.models.maxsim import question_tokens
-
         try:
-            whole = models.tokens_from.embed_with_tokens(texts, light=True)
-            vectors = [each.vector for each in whole]
-            tokens = [question_tokens(each) for each in whole]
+            whole = models.tokens_from.questions(texts)
+            vectors, asked = [each.vector for each in whole], [*whole]
         except ModelProblem as problem:
             log.warnings.append(f"{NO_DENSE if models.tokens_from is models.embedder else NO_LATE}: {problem}")
     if models.tokens_from is not models.embedder:
@@ -153,11 +150,11 @@ def _embedded(
         except ModelProblem as problem:
             vectors = [None] * len(texts)
             log.warnings.append(f"{NO_DENSE}: {problem}")
-    return list(zip(vectors, tokens, strict=True))
+    return list(zip(vectors, asked, strict=True))
 
 
 def _maxsims(
-    tokens: NDArray[np.float32] | None,
+    asked: QuestionVectors | None,
     fused: Mapping[int, float],
     *,
     library: Store,
@@ -165,10 +162,10 @@ def _maxsims(
     log: SearchLog,
 ) -> dict[int, float]:
     """As `maxsim_scores`; nothing without a model, and, with a warning, where it fails."""
-    if tokens is None or tokens_from is None or not fused:
+    if asked is None or tokens_from is None or not fused:
         return {}
     try:
-        return maxsim_scores(tokens, fused, library=library, tokens_from=tokens_from)
+        return maxsim_scores(asked, fused, library=library, tokens_from=tokens_from)
     except ModelProblem as problem:
         if not any(warning.startswith(NO_LATE) for warning in log.warnings):
             log.warnings.append(f"{NO_LATE}: {problem}")

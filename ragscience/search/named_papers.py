@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ragscience.core.records import Filters, Profile
 from ragscience.library.store import Store, keyword_scores
+from ragscience.models.model_protocols import QuestionVectors
 from ragscience.search.first_pass import Scope, asked_terms, min_max, weighted_sum
 from ragscience.search.names import MentionedPaper, PaperNames
 from ragscience.search.reranking import late_scores
@@ -38,7 +39,7 @@ class SearchedPaper:
     """Ids of its passages that the filters allow, ascending."""
     vector: NDArray[np.float32] | None = None
     """The text's, where it was embedded."""
-    tokens: NDArray[np.float32] | None = None
+    asked: QuestionVectors | None = None
 
 
 def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
@@ -90,13 +91,13 @@ def preferred(
     papers: Sequence[SearchedPaper],
     library: Store,
     profile: Profile,
-    maxsims: Callable[[NDArray[np.float32] | None, Mapping[int, float]], Mapping[int, float]],
+    maxsims: Callable[[QuestionVectors | None, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
     """The scores, 0 to 1, of all candidates by id, in which those of the named papers' passages are higher.
 
     A paper's passages get the mean of their score and of that which they have among themselves for the question without
     the name, and SHARE on top; both in proportion to the strength of the name. `maxsims` as `maxsim_scores`, and
-    nothing without tokens or a model.
+    nothing without a question that was read, or a model.
     """
     changed = dict(scores)
     for paper in papers:
@@ -115,7 +116,7 @@ def _among_themselves(
     own: Sequence[int],
     library: Store,
     profile: Profile,
-    maxsims: Callable[[NDArray[np.float32] | None, Mapping[int, float]], Mapping[int, float]],
+    maxsims: Callable[[QuestionVectors | None, Mapping[int, float]], Mapping[int, float]],
 ) -> dict[int, float]:
     by_bm25 = dict(zip(own, keyword_scores(library, paper.text, own).tolist(), strict=True))
     lists: list[tuple[float, Mapping[int, float]]] = [(profile.bm25_weight, by_bm25)]
@@ -123,5 +124,5 @@ def _among_themselves(
         by_dense = dict(zip(own, library.dense.scores(paper.vector, own).tolist(), strict=True))
         lists.append((profile.dense_weight, by_dense))
     fused = weighted_sum(lists)
-    late = maxsims(paper.tokens, fused)
+    late = maxsims(paper.asked, fused)
     return late_scores(late, fused) if late else fused

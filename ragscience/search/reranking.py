@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ragscience.core.records import Filters, StoredChunk
 from ragscience.library.store import Store
-from ragscience.models.model_protocols import Reranker, TokenEmbedder
+from ragscience.models.model_protocols import QuestionVectors, Reranker, TokenEmbedder
 from ragscience.search.first_pass import weighted_sum
 from ragscience.search.names import PaperNames
 
@@ -47,7 +47,7 @@ MAX_LIVE_PASSAGES = 8
 
 
 def maxsim_scores(
-    question: NDArray[np.float32], fused: Mapping[int, float], *, library: Store, tokens_from: TokenEmbedder
+    question: QuestionVectors, fused: Mapping[int, float], *, library: Store, tokens_from: TokenEmbedder
 ) -> dict[int, float]:
     """MaxSim, -1 to 1, of each candidate with stored token vectors, and of the first few of the others.
 
@@ -129,18 +129,16 @@ def token_matches(
     question: str, chunks: Sequence[StoredChunk], *, library: Store, tokens_from: TokenEmbedder
 ) -> TokenMatches:
     """The matches of `question` in `chunks`. Raises ModelProblem."""
-    from ragscience.models.maxsim import carries_meaning, cosines, question_tokens
+    from ragscience.models.maxsim import cosines
 
     names: dict[int, tuple[str, ...]] = defaultdict(tuple)
     mentioned = PaperNames.of(library).in_text(question)
     for name in mentioned:
         names[name.paper_id] += (name.name,)
     named = tuple({(name.start, name.end): None for name in mentioned})
-    (whole,) = tokens_from.embed_with_tokens([question], light=True)
-    kept = carries_meaning(whole.pieces)
-    if not kept.any():
+    (read,) = tokens_from.questions([question])
+    if not len(read.tokens):
         return TokenMatches((), {}, names, named)
-    tokens = question_tokens(whole)
     stored = library.tokens.of([chunk.chunk_id for chunk in chunks])
     passages: dict[int, PassageMatches] = {}
     for chunk in chunks:
@@ -149,8 +147,8 @@ def token_matches(
             continue
         places = tokens_from.kept_places(chunk.searched) - (len(chunk.searched) - len(chunk.text))
         if len(places) == len(codes):
-            passages[chunk.chunk_id] = PassageMatches(places, cosines(codes, tokens))
-    return TokenMatches(tuple(map(tuple, whole.offsets[kept].tolist())), passages, names, named)
+            passages[chunk.chunk_id] = PassageMatches(places, cosines(codes, read.tokens))
+    return TokenMatches(tuple(map(tuple, read.offsets.tolist())), passages, names, named)
 
 
 class WordPresence:

@@ -49,7 +49,8 @@ def context(library: Library, filters: Filters | None = None) -> RouteContext:
     """What a route is given; a search finds nothing, and all texts are equally near to all papers."""
 
     def probabilities_of(question: str) -> NDArray[np.float32]:
-        return probabilities(np.load(WEIGHTS), embedder().embed_documents([question]))[0]
+        (asked,) = embedder().questions([question])
+        return probabilities(np.load(WEIGHTS), asked.vector[None])[0]
 
     def search(question: str, filters: Filters) -> Found:
         return Found(question, "balanced", ())

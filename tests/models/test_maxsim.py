@@ -17,9 +17,8 @@ from ragscience.models.maxsim import (
     maxsim,
     product_on_one_core,
     projected_tokens,
-    question_tokens,
 )
-from ragscience.models.model_protocols import TokenVectors
+from ragscience.models.model_protocols import QuestionVectors, TokenVectors
 
 PIECES = ("the", "transform", "##er", ",", "of", "28", ".", "4", "is", "##sue")
 
@@ -42,11 +41,13 @@ def maxsim_by_loops(question, passage):
     def cosine(asked, code):
         return float(cosines(code[np.newaxis], asked[np.newaxis])[0, 0])
 
-    return sum(max(cosine(asked, code) for code in passage) for asked in question) / len(question)
+    weighted = zip(question.weights, question.tokens, strict=True)
+    return sum(weight * max(cosine(asked, code) for code in passage) for weight, asked in weighted)
 
 
-def test_maxsim_is_the_mean_over_the_question_of_the_best_passage_token():
-    question = question_tokens(passed(("how", "fast", "bees", "fly"), seed=1))
+def test_maxsim_is_the_weighted_mean_over_the_question_of_the_best_passage_token():
+    weights = np.array([0.1, 0.2, 0.4, 0.3], np.float32)
+    question = QuestionVectors(np.ones(1), unit_rows(1, 4), weights, np.zeros((4, 2), np.int32))
     passages = [kept_of(tokens, seed) for seed, tokens in enumerate((1, 7, 30, 2), start=2)]
     scores = maxsim(question, passages)
     assert scores.dtype == np.float32
@@ -66,16 +67,6 @@ def test_stop_words_and_punctuation_are_left_out_but_not_the_beginning_of_a_word
     assert carries_meaning(["(", "##)"]).tolist() == [False, False]
     text = passed(PIECES)
     assert compress(text).shape == (6, CODE_BYTES)
-    assert question_tokens(text).shape == (6, DIMENSION)
-
-
-def test_a_question_of_stop_words_is_compared_by_its_own_vector():
-    text = passed(("what", "is", "it", "?"))
-    asked = question_tokens(text)
-    assert asked.shape == (1, DIMENSION)
-    as_a_word = TokenVectors(text.vector, text.vector[np.newaxis], text.offsets[:1], ("word",))
-    np.testing.assert_allclose(asked, question_tokens(as_a_word), atol=1e-6)
-    np.testing.assert_array_equal(question_tokens(passed(())).shape, (1, DIMENSION))
 
 
 def test_the_models_own_vectors_find_the_passage_that_answers(minilm):
@@ -84,8 +75,8 @@ def test_the_models_own_vectors_find_the_passage_that_answers(minilm):
         "Porcelain glaze matures at 1280 degrees, and cobalt oxide colours it blue.",
         "",
     ]
-    (asked,) = minilm.embed_with_tokens(["How fast do honeybees fly in fog?"])
-    scores = maxsim(question_tokens(asked), [compress(text) for text in minilm.embed_with_tokens(texts)])
+    (asked,) = minilm.questions(["How fast do honeybees fly in fog?"])
+    scores = maxsim(asked, [compress(text) for text in minilm.embed_with_tokens(texts)])
     assert scores[0] > scores[1] > scores[2] == -1.0
 
 

@@ -49,7 +49,7 @@ def test_the_token_vectors_come_from_the_same_pass(minilm, oracle):
     (ours,) = minilm.embed_with_tokens([text])
     theirs = oracle.encode(text, output_value="token_embeddings").numpy()
     np.testing.assert_allclose(ours.token_vectors, theirs[1:-1], atol=1e-4)
-    np.testing.assert_array_equal(ours.vector, minilm.embed_query(text))
+    np.testing.assert_allclose(ours.vector, minilm.embed_query(text), atol=1e-5)
     assert len(ours.token_vectors) == len(ours.offsets)
     pieces = [text[start:end] for start, end in ours.offsets]
     assert pieces[:3] == ["The", "Transform", "er"]
@@ -69,6 +69,18 @@ def test_a_text_has_the_same_vector_alone_and_among_others(minilm):
     together = minilm.embed_documents(texts)
     for text, row in zip(texts, together, strict=True):
         np.testing.assert_allclose(minilm.embed_documents([text])[0], row, atol=1e-5)
+
+
+def test_a_question_is_read_by_weighted_words(minilm):
+    known, empty = minilm.questions([QUESTION, ""])
+    words = [QUESTION[start:end] for start, end in known.offsets]
+    assert known.tokens.shape == (len(words), 64)
+    for rows in (known.vector, known.tokens):
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=-1), 1, atol=1e-5)
+    assert known.weights.sum() == pytest.approx(1, abs=1e-5)
+    weight = dict(zip(words, known.weights.tolist(), strict=True))
+    assert min(weight["layers"], weight["en"]) > max(weight["the"], weight["does"])
+    assert empty.tokens.shape == (0, 64)
 
 
 def test_other_weights_under_its_name_are_refused(small_bert, tmp_path):
@@ -113,11 +125,11 @@ def embedder(model_cache):
 def test_questions_load_it_once_passages_once_more_and_then_never_again(embedder, loads):
     assert loads == []
     for question in (QUESTION, "And the decoder?", "Which BLEU score does it reach?"):
-        embedder.embed_query(question)
+        embedder.questions([question])
     assert loads == [True]
     for _ in range(2):
         embedder.embed_documents([f"{PASSAGE} {number}" for number in range(4)])
-        embedder.embed_query(QUESTION)
+        embedder.questions([QUESTION])
     assert loads == [True, False]
 
 

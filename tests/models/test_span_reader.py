@@ -1,5 +1,8 @@
 """The reader finds the words that answer, tells where they are not, and its adapter is added to the model's weights."""
 
+import hashlib
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,8 +11,9 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file, save_file
 
 from ragscience.core.errors import ModelProblem
+from ragscience.models.bert_graph import Adapter
 from ragscience.models.bert_session import BertSession
-from ragscience.models.minilm import LONGEST_SPAN, SpanReader, best_span
+from ragscience.models.minilm import LONGEST_SPAN, QUESTIONS, READER, MiniLM, SpanReader, best_span
 
 PASSAGES = [
     "Bees visit flowers of many kinds. A colony keeps about 40,000 workers in summer.",
@@ -86,8 +90,9 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
     whole = load_file(small_bert / "model.safetensors")
     outputs, inputs = whole[f"{name}.weight"].shape
     narrow, wide = random.standard_normal((2, inputs)), random.standard_normal((outputs, 2))
-    adapter = tmp_path / "adapter.safetensors"
-    save_file({f"{name}.a": narrow.astype(np.float16), f"{name}.b": wide.astype(np.float16)}, adapter)
+    file = tmp_path / "adapter.safetensors"
+    save_file({f"{name}.a": narrow.astype(np.float16), f"{name}.b": wide.astype(np.float16)}, file)
+    adapter = Adapter(file, hashlib.sha256(file.read_bytes()).hexdigest())
     change = wide.astype(np.float16).astype(np.float32) @ narrow.astype(np.float16).astype(np.float32)
     merged = tmp_path / "merged"
     merged.mkdir()
@@ -95,8 +100,10 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
     (merged / "config.json").write_bytes((small_bert / "config.json").read_bytes())
     how = {"cache_folder": tmp_path / "cache", "expected_sha256": None, "on_warning": pytest.fail}
     row = [101, *range(2000, 2040), 102]
-    ((_, (with_adapter,)),) = BertSession(small_bert, adapter=adapter, **how).run([row])
+    ((_, (in_floats,)),) = BertSession(small_bert, adapter=adapter, **how).run([row])
+    ((_, (with_adapter,)),) = BertSession(small_bert, adapter=replace(adapter, in_integers=True), **how).run([row])
     ((_, (theirs,)),), ((_, (without,)),) = (BertSession(folder, **how).run([row]) for folder in (merged, small_bert))
+    assert 1 - cosine(in_floats, theirs) < 1e-5
     # The integers alone cost a thousandth; the adapter changes much more.
     assert 1 - cosine(with_adapter, theirs) < 0.005 < 0.02 < 1 - cosine(with_adapter, without)
 
@@ -104,10 +111,14 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
 @pytest.mark.parametrize(
     "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:5000] + b"\x7f" + data[5001:]]
 )
-def test_a_damaged_or_missing_adapter_is_no_answer(monkeypatch, tmp_path, model_cache, damage):
-    broken = tmp_path / SpanReader.adapter.name
-    if content := damage(SpanReader.adapter.read_bytes()):
-        broken.write_bytes(content)
-    monkeypatch.setattr(SpanReader, "adapter", broken)
-    with pytest.raises(ModelProblem, match="missing or damaged"):
-        SpanReader(cache_folder=model_cache, on_warning=pytest.fail).read("Who?", PASSAGES)
+def test_a_damaged_or_missing_adapter_is_no_answer(tmp_path, model_cache, damage):
+    how = {"cache_folder": model_cache, "on_warning": pytest.fail}
+    for adapter, ask in (
+        (READER, lambda broken: SpanReader(broken, **how).read("Who?", PASSAGES)),
+        (QUESTIONS, lambda broken: MiniLM(adapter=broken, **how).questions(["Who?"])),
+    ):
+        file = tmp_path / adapter.path.name
+        if content := damage(adapter.path.read_bytes()):
+            file.write_bytes(content)
+        with pytest.raises(ModelProblem, match="missing or damaged"):
+            ask(replace(adapter, path=file))

@@ -10,7 +10,7 @@ import pytest
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Document, Filters, Page, Profile
 from ragscience.library.store import Home, Library, NewPaper, text_hash
-from ragscience.models.maxsim import compress, maxsim, question_tokens
+from ragscience.models.maxsim import compress, maxsim
 from ragscience.models.minilm import MiniLM
 from ragscience.reading.chunking import chunk_document
 from ragscience.search.hybrid_search import SearchModels, search
@@ -31,9 +31,13 @@ class Counting(MiniLM):
         super().__init__(**more)
         self.read = []
 
-    def embed_with_tokens(self, texts, **how):
+    def embed_with_tokens(self, texts):
         self.read.append(list(texts))
-        return super().embed_with_tokens(texts, **how)
+        return super().embed_with_tokens(texts)
+
+    def questions(self, texts):
+        self.read.append(list(texts))
+        return super().questions(texts)
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +81,10 @@ def test_the_score_is_half_maxsim_and_half_fused(home, model):
     with Library.open(home) as library:
         result = found(library, model, model)
         stored = library.tokens.of([1, 2, 3])
-    (asked,) = model.embed_with_tokens(["How fast do honeybees fly in fog?"])
+    (asked,) = model.questions(["How fast do honeybees fly in fog?"])
     (last,) = model.embed_with_tokens([TEXTS[3]])
     passages = [stored[1], stored[2], stored[3], compress(last)]
-    sims = maxsim(question_tokens(asked), passages)
+    sims = maxsim(asked, passages)
     fused = {hit.chunk.chunk_id: hit.scores["fused"] for hit in result.hits}
     low, high = min(fused.values()), max(fused.values())
     for hit in result.hits:
@@ -119,7 +123,7 @@ class Another:
 
 
 class Broken(Counting):
-    def embed_with_tokens(self, texts, **how):
+    def questions(self, texts):
         raise ModelProblem("Its file is damaged.")
 
 

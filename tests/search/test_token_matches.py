@@ -61,7 +61,7 @@ def test_each_word_of_the_question_fits_the_sentence_that_is_about_it(model, lib
     library = library_of("")
     found = matched(library, model, question)
     words = [question[a:b] for a, b in found.asked]
-    assert "".join(words) == "honeybeestides"
+    assert "".join(words) == "honeybees,tides"
     (passage,) = found.passages.values()
     cut = TEXT.index("The harmonic")
     first, second = passage.best(0, cut), passage.best(cut, len(TEXT))

@@ -242,7 +242,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
 
     embed = minilm.MiniLM.embed_with_tokens
 
-    def embed_known(model: minilm.MiniLM, texts: Sequence[str], **_: Any) -> Any:
+    def embed_known(model: minilm.MiniLM, texts: Sequence[str]) -> Any:
         for text in texts:
             if text not in _EMBEDDED:
                 (_EMBEDDED[text],) = embed(model, [text])
@@ -255,6 +255,7 @@ def load_program(models: Path, more: Sequence[str] = ()) -> None:
     worker_pool.ReaderProcess = ReaderHere  # type: ignore[misc,assignment]
     typer.main.get_command = lru_cache(typer.main.get_command)
     model = minilm.MiniLM(cache_folder=models, on_warning=print)
+    model.questions(["warm"])
     model.embed_query("warm")
     model.embed_documents(["warm " * 20] * 4)
     # Threads that a package starts when it is imported do nothing yet, so that a fork is safe without them.
