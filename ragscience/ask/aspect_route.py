@@ -1,4 +1,4 @@
-"""What a paper says of itself as a whole: a summary, its contributions, findings and aims.
+"""What a paper says of itself as a whole: a summary, its contributions, findings, limits, aims, and what it uses.
 
 aspects.toml has the aspects. Of each the sentences are chosen that hold its words where such sentences stand, after the
 classic features of extracts (Edmundson 1969, J. ACM 16(2)).
@@ -11,14 +11,14 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, Hit
-from ragscience.core.tokenizing import terms
+from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.search.names import PaperNames
 
 _ASKED = {
@@ -26,9 +26,11 @@ _ASKED = {
     "definition": (("Method", 2),),
     "contributions": (("Contributions", 6),),
     "findings": (("Results", 6),),
+    "limitations": (("Limits", 8),),
     "aims": (("Method", 1), ("Question", 3)),
 }
-"""The aspects that a kind of question asks for, and how many sentences."""
+"""The aspects that a kind of question asks for, and how many sentences; of the other kinds the one of their name."""
+_MOST_QUALIFIERS, _MOST_LISTED = 5, 20
 _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
 _MOST_PAPERS = 6
@@ -56,6 +58,7 @@ class Aspect:
     heading: re.Pattern[str]
     zones: dict[str, float]
     gives: str = ""
+    values: bool = False
 
 
 def _words(texts: Sequence[str], behind: str = "") -> re.Pattern[str]:
@@ -82,6 +85,8 @@ def aspects() -> dict[str, Aspect]:
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The sentences of the papers that say what was asked for; None where none does, or something else is asked."""
     papers = [_AspectSentences(PaperText(context.library, paper), context.names) for paper in slots.papers]
+    if kind not in (*_ASKED, "comparison"):
+        return _listed(aspects()[kind], papers[0], slots) if len(papers) == 1 else None
     if len(slots.extra) > (kind != "comparison"):
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
@@ -89,6 +94,25 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     note = "Says what each paper is about: the question names nothing to compare them by."
     routed = _said("summary", papers[:_MOST_PAPERS])
     return routed and replace(routed, route="comparison", note=note, confidence="medium")
+
+
+def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | None:
+    """The sentences and tables that say what a paper uses: data sets, baselines, measures, hyperparameters."""
+    if len(slots.extra) > _MOST_QUALIFIERS:
+        return None
+    found, paper = said.ranked(aspect, slots.extra)[:_MOST_LISTED], said.paper
+    blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
+    for caption, part in pairwise(paper.parts) if aspect.values else ():
+        text, is_asked = joined_lines(caption.text), not slots.extra or slots.extra & {*terms(caption.text)}
+        if (caption.kind, part.kind) == ("caption", "table") and is_asked and aspect.heading.search(text):
+            blocks.insert(0, Block("table", part.text.strip(), paper.cite([caption, part]), text))
+    if not blocks:
+        return None
+    hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
+    note = (
+        f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
+    )
+    return Routed("list", note, tuple(blocks), hits, "medium", for_llm=True)
 
 
 def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
@@ -100,6 +124,7 @@ def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
         if kind == "contributions" and not parts:
             parts = said.of_all((("Method", 3), ("Results", 3)))
         is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
+        is_whole &= kind != "limitations" or len(parts.get("Limits", ())) > 1
         is_whole &= kind != "definition" or any(said.is_named(one.text) for one in parts.get("Method", ()))
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":
@@ -148,10 +173,12 @@ class _AspectSentences:
         is_open = sentence.text.rstrip().endswith(":")
         return [sentence, *takewhile(lambda one: is_open and one.kind == "list", after[:_MOST_ANNOUNCED])]
 
-    def ranked(self, aspect: Aspect) -> list[PaperSentence]:
-        """The sentences that say an aspect, the best first."""
+    def ranked(self, aspect: Aspect, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
+        """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""
         scored = [
-            (self._score(one, zone, aspect), one) for one, zone in zip(self.paper.sentences, self._zones, strict=True)
+            (self._score(one, zone, aspect), one)
+            for one, zone in zip(self.paper.sentences, self._zones, strict=True)
+            if not wanted or wanted & {*terms(one.text), *terms(one.section)}
         ]
         return [one for score, one in sorted(scored, key=lambda each: -each[0]) if score >= _LEAST]
 
@@ -175,17 +202,19 @@ class _AspectSentences:
     def _score(self, one: PaperSentence, zone: str, aspect: Aspect) -> float:
         """How well a sentence says an aspect; from _LEAST on it does."""
         text, is_called = one.text, bool(aspect.heading.search(one.section))
-        if not (zone in aspect.zones or is_called) or not (text.rstrip().endswith(":") or _is_sentence(text)):
+        is_item = text.rstrip().endswith(":") or (aspect.values and one.kind == "list")
+        has_digit = any(map(str.isdigit, text))
+        if not (zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
             return 0.0
         held = {found.group().casefold() for found in aspect.words.finditer(text)}
         if aspect.name == "Method" and (said := _IS_A.match(text)) and self.is_named(said[1], said.end(1)):
             held |= {"is a"}
-        if not (held or is_called):
+        if not (held or is_called) or (aspect.values and not has_digit):
             return 0.0
         score = aspect.zones.get(zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
         score += is_called * (0.6 + 0.8 * one.is_first)
         if aspect.gives == "numbers":
-            score += 0.7 * any(map(str.isdigit, text)) - 0.4
+            score += 0.7 * has_digit - 0.4
         return score + 0.5 * bool(aspect.gives and _OWN.search(text)) - 0.8 * bool(_LEANS.match(text))
 
 

@@ -105,6 +105,10 @@ def test_each_line_is_cited_with_its_words(ask, library):
             ],
         ),
         (
+            "limitations of the BeeNet paper according to its authors",
+            ["The model has seen the dances of one species of bees in one summer only."],
+        ),
+        (
             "So what's BeeNet?",
             ["We propose BeeNet, a model that reads the angle of each dance."],
         ),
@@ -184,3 +188,25 @@ def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(tmp_path)
 
 def test_a_named_definition_is_sure(ask):
     assert ask("What is BeeNet?").confidence == "high"
+
+
+@pytest.mark.parametrize(
+    ("limits", "confidence"),
+    [
+        ("The hall was warm all year.", None),
+        ("Our model cannot count the ants that sleep below the leaves.", "medium"),
+        (
+            "Our model cannot count ants that sleep below leaves. A drawback of AntNet is its need of sugar in nests.",
+            "high",
+        ),
+    ],
+)
+def test_limits_are_sure_where_two_sentences_say_them(tmp_path, limits, confidence):
+    parts = [
+        (1, "abstract", "We propose AntNet, which counts ants."),
+        (1, "heading", "5 Limitations", 1),
+        (1, "text", limits),
+    ]
+    with make_library(tmp_path, {"ants.pdf": ("AntNet: Steps of Ants", parts)}) as library:
+        found = route("What are the limitations of AntNet?", context(library))
+    assert (found and found.confidence) == confidence
