@@ -16,9 +16,9 @@ from ragscience.core.tokenizing import language_of
 from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.search.reranking import WordPresence
 
-ANSWERABILITY = {"intercept": -8.6, "share": 3.8, "span": 3.15, "maxsim": 5.9}
+ANSWERABILITY = {"intercept": -9.2, "share": 3.75, "span": 3.2, "maxsim": 6.7}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
-MODEL = {"intercept": -5.3, "gone": -3.0, "share": 1.05, "span": 3.9, "maxsim": 3.6, "context": 0.8}
+MODEL = {"intercept": -6.65, "gone": -3.2, "share": 0.4, "span": 3.95, "maxsim": 5.9, "context": 1.2}
 """Weights of the log-odds that the quotes hold the answer."""
 HIGH, LOW = 0.8, 0.3
 """From which probability on confidence is high, and below which it is low."""

@@ -80,7 +80,7 @@ def common_words() -> frozenset[str]:
 
 QUESTIONS = Adapter(
     Path(__file__).with_name("question_encoder.safetensors"),
-    "a44ce479d7310ce54c4dc5769c10c1e78c7732aa2e2446d5be6a57483a3d0c96",
+    "d1bea435cc2ea434beb19c1b1495f435e1e866c6124ca3d8a9e583169960079c",
 )
 READER = Adapter(
     Path(__file__).with_name("span_reader.safetensors"),
