@@ -25,7 +25,7 @@ _THINGS = (
     "honey", "sea ice", "bees", "old maps", "child labour", "wheat prices", "REST APIs", "mosquito nets",
 )  # fmt: skip
 _GROUP = 64
-_EACH = 6
+_EACH = 12
 """Texts that are made of an example with THING."""
 _STEPS, _RATE, _MOMENTUM, _DECAY = 1_000, 20.0, 0.95, 1e-5
 

