@@ -18,19 +18,16 @@ session's batches are single rows.
 Weights are stored next to the graph in `weights.bin`, each on a page boundary, so that a session memory-maps them.
 """
 
-import hashlib
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragscience.core.errors import ModelProblem
 
 GRAPH_VERSION = 4
 """Incremented with every change of what `write_graph` writes."""
@@ -116,38 +113,19 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
         raise NotBert(f"its {path.name} cannot be read ({error})") from None
 
 
-@dataclass(frozen=True)
-class Adapter:
-    """A safetensors file with low-rank changes of projections (LoRA: Hu and others 2021), and with other arrays.
+def write_graph(
+    folder: Path, target: Path, changes: Mapping[str, NDArray[np.float32]] | None = None, *, in_integers: bool = False
+) -> BertConfig:
+    """Write `target`/model.onnx and `target`/weights.bin from the model in `folder`. Raises NotBert, OSError.
 
-    It has `NAME.a`, shape (rank, inputs), and `NAME.b`, shape (outputs, rank); b @ a is added to `NAME.weight`.
-    """
-
-    path: Path
-    sha256: str
-    in_integers: bool = False
-    """Whether the projections multiply integers."""
-
-    @cached_property
-    def tensors(self) -> dict[str, NDArray[np.float32]]:
-        """Its arrays. Raises ModelProblem where it is missing or damaged."""
-        if not self.path.is_file() or hashlib.sha256(self.path.read_bytes()).hexdigest() != self.sha256:
-            raise ModelProblem(f"The file {self.path} is missing or damaged.", "Install RAG Science again.")
-        return {name: values.astype(np.float32) for name, values in read_tensors(self.path).items()}
-
-
-def write_graph(folder: Path, target: Path, adapter: Adapter | None = None) -> BertConfig:
-    """Write `target`/model.onnx and `target`/weights.bin from the model in `folder`.
-
-    Raises NotBert, ModelProblem, OSError.
+    `changes` are those of an `Adapter` (bert_session.py).
     """
     config = read_config(folder)
-    tensors = read_tensors(folder / "model.safetensors")
-    changes = adapter.tensors if adapter is not None else {}
+    tensors, changes = read_tensors(folder / "model.safetensors"), changes or {}
     for name in (name.removesuffix(".a") for name in changes if name.endswith(".a")):
         narrow, wide = (changes[f"{name}.{side}"] for side in "ab")
         tensors[f"{name}.weight"] = tensors[f"{name}.weight"] + wide @ narrow
-    builder = _Builder(config, tensors, small=adapter is not None and adapter.in_integers)
+    builder = _Builder(config, tensors, small=in_integers)
     outputs = builder.build()
     stored = _write_weights(builder.weights, target / "weights.bin")
     inputs = [value_info(name, INT32, ["batch", "tokens"]) for name in INPUTS]

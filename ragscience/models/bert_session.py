@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_graph import GRAPH_VERSION, Adapter, NotBert, read_config, write_graph
+from ragscience.models.bert_graph import GRAPH_VERSION, NotBert, read_config, read_tensors, write_graph
 from ragscience.models.token_counting import load_tokenizer
 
 if TYPE_CHECKING:
@@ -40,6 +40,26 @@ if TYPE_CHECKING:
 
 BATCH_TOKENS = 512
 """Tokens in one batch: bounds memory; larger batches gain no speed."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A safetensors file with low-rank changes of projections (LoRA: Hu and others 2021), and with other arrays.
+
+    It has `NAME.a`, shape (rank, inputs), and `NAME.b`, shape (outputs, rank); b @ a is added to `NAME.weight`.
+    """
+
+    path: Path
+    sha256: str
+    in_integers: bool = False
+    """Whether the projections multiply integers."""
+
+    @cached_property
+    def tensors(self) -> dict[str, NDArray[np.float32]]:
+        """Its arrays. Raises ModelProblem where it is missing or damaged."""
+        if not self.path.is_file() or hashlib.sha256(self.path.read_bytes()).hexdigest() != self.sha256:
+            raise ModelProblem(f"The file {self.path} is missing or damaged.", "Install RAG Science again.")
+        return {name: values.astype(np.float32) for name, values in read_tensors(self.path).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +150,10 @@ def _sums(folder: Path) -> dict[str, int]:
 
 
 def _make(source: Path, folder: Path, sha256: str, adapter: Adapter | None) -> None:
-    write_graph(source, folder, adapter)
+    if adapter is None:
+        write_graph(source, folder)
+    else:
+        write_graph(source, folder, adapter.tensors, in_integers=adapter.in_integers)
     sums = _sums(folder)
     for name in sums:
         with (folder / name).open("rb") as file:

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
-from ragscience.models.bert_graph import Adapter
-from ragscience.models.bert_session import BertSession
+from ragscience.models.bert_session import Adapter, BertSession
 from ragscience.models.maxsim import carries_meaning, projected
 from ragscience.models.model_protocols import QuestionVectors, TokenVectors
 from ragscience.models.token_counting import split_windows

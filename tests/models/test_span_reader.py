@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file, save_file
 
 from ragscience.core.errors import ModelProblem
-from ragscience.models.bert_graph import Adapter
-from ragscience.models.bert_session import BertSession
+from ragscience.models.bert_session import Adapter, BertSession
 from ragscience.models.minilm import LONGEST_SPAN, QUESTIONS, READER, MiniLM, SpanReader, best_span
 
 PASSAGES = [
