@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
 GRAPH_VERSION = 4
 """Incremented with every change of what `write_graph` writes."""
 OPSET = 17
