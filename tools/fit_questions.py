@@ -83,8 +83,8 @@ def plain(text: str) -> str:
     return " ".join(UNMARKED.sub("", text).split()).strip(" .,;:")
 
 
-def papers(home: Path) -> dict[str, Texts]:
-    """The papers of a library by their file."""
+def papers(home: Path, wanted: set[str]) -> dict[str, Texts]:
+    """The papers of a library that are wanted, by their file."""
     from ragscience.core.records import Filters
     from ragscience.core.settings import load_settings
     from ragscience.library.store import Home, Library
@@ -93,7 +93,7 @@ def papers(home: Path) -> dict[str, Texts]:
     model = MiniLM(cache_folder=load_settings().cache_folder, on_warning=print)
     found = {}
     with Library.open(Home(home)) as library:
-        for paper in library.papers():
+        for paper in (paper for paper in library.papers() if paper.file in wanted):
             ids = library.select(Filters(paper_ids=(paper.paper_id,)))
             stored = library.tokens.of(ids.tolist()) if ids is not None else {}
             chunks = [chunk for chunk in library.chunks(list(stored)) if len(stored[chunk.chunk_id])]
@@ -310,7 +310,7 @@ def main(home: str, *files: str) -> None:
     *questions, target = map(Path, files)
     lines = [json.loads(line) for file in questions for line in file.read_text("utf-8").splitlines() if line]
     known = {}
-    for file, texts in papers(Path(home)).items():
+    for file, texts in papers(Path(home), {line["file"] for line in lines}).items():
         asked = list(asked_of(texts, [line for line in lines if line["file"] == file]))
         if asked:
             known[file] = (texts, asked)
