@@ -11,11 +11,9 @@ from ragscience.ask.slots import Slots, slots_of
 from ragscience.core.records import Block
 from ragscience.core.tokenizing import language_of
 
-_LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.5, 0.25
+_LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.4, 0.25
 """Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
-kind, on the program too; and the least one of the kind itself."""
-
-
+kind; the least one of help on a topic of the program; and of another kind itself."""
 _SAYS_I = re.compile(r"\b(?:i|i've|my|mine|me)\b", re.IGNORECASE)
 
 
@@ -68,6 +66,7 @@ def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
     lacking = max((p for kind, p in every.items() if not allowed[kind.needs]), default=0.0)
     against = next(p for kind, p in every.items() if kind.name == PASSAGES)
     best = max(chances, key=lambda kind: chances[kind])
-    least, total = (_LEAST, sum(chances.values())) if best.needs else (_LEAST_OF_HELP, chances[best])
-    is_sure = total >= least * (total + against) and chances[best] > max(lacking, _LEAST_OF_BEST)
+    total = sum(chances.values())
+    is_likely = total >= _LEAST * (total + against) if best.needs else chances[best] >= _LEAST_OF_HELP
+    is_sure = is_likely and chances[best] > max(lacking, _LEAST_OF_BEST)
     return best if is_sure else None

@@ -1,7 +1,9 @@
 """The ways to search of the command: the list of them, and the LLM as reranker."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from rank_bm25 import BM25Okapi
 
 from ragscience.core.records import Filters
 from ragscience.library.store import Home, Library
+from ragscience.models.minilm import MiniLM
 from ragscience.search.guide_profile import NO_RERANKER
 from tests.conftest import NOBODY, Commands
 from tests.ollama_server import OllamaServer, chat_model
@@ -67,11 +70,11 @@ def test_guide_has_the_scores_of_its_parts_calculated_apart(filled, library):
         allowed = opened.select(Filters())
         ids = opened.vectors.of()[0] if allowed is None else allowed
         texts = [chunk.text for chunk in opened.chunks(ids.tolist())]
+        vectors = opened.vectors.of(ids.tolist())[1]
     assert 1 < len(texts) <= 20  # so that each passage is in both lists
-    wide = json.loads(filled.query("search", QUESTION, "-k", "50", "--json", RAG_OLLAMA_URL=NOBODY).out)
-    cosines = {hit["text"]: hit["scores"]["dense"] for hit in wide["hits"]}
+    embedder = MiniLM(cache_folder=Path(os.environ["RAG_CACHE_FOLDER"]), on_warning=pytest.fail)
+    dense = vectors @ embedder.embed_query(QUESTION)
     bm25 = BM25Okapi([text.lower().split() for text in texts]).get_scores(QUESTION.lower().split())
-    dense = np.array([cosines[text] for text in texts])
     fused = 0.7 * (dense - dense.min()) / np.ptp(dense) + 0.3 * (bm25 - bm25.min()) / np.ptp(bm25)
     best = sorted(range(len(texts)), key=lambda row: -fused[row])[:4]
     assert [hit["text"] for hit in hits] == [texts[row] for row in best]
