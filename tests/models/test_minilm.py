@@ -81,6 +81,7 @@ def test_a_question_is_read_by_weighted_words(minilm):
     weight = dict(zip(words, known.weights.tolist(), strict=True))
     assert min(weight["layers"], weight["en"]) > max(weight["the"], weight["does"])
     assert empty.tokens.shape == (0, 64)
+    assert known.vector @ minilm.embed_query(QUESTION) < 0.95  # not as a passage is read
 
 
 def test_other_weights_under_its_name_are_refused(small_bert, tmp_path):

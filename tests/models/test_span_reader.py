@@ -103,6 +103,9 @@ def test_an_adapter_changes_the_projection_that_it_names_in_integers_too(tmp_pat
     ((_, (with_adapter,)),) = BertSession(small_bert, adapter=replace(adapter, in_integers=True), **how).run([row])
     ((_, (theirs,)),), ((_, (without,)),) = (BertSession(folder, **how).run([row]) for folder in (merged, small_bert))
     assert 1 - cosine(in_floats, theirs) < 1e-5
+    other = replace(adapter, path=file.rename(tmp_path / "other.safetensors"))
+    first, second = (BertSession(small_bert, adapter=each, **how).prepared.folder for each in (adapter, other))
+    assert first != second and first.is_dir()  # a second adapter leaves what was made of the first
     # The integers alone cost a thousandth; the adapter changes much more.
     assert 1 - cosine(with_adapter, theirs) < 0.005 < 0.02 < 1 - cosine(with_adapter, without)
 
