@@ -12,8 +12,8 @@ from ragscience.core.records import Block
 from ragscience.core.tokenizing import language_of
 
 _LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.4, 0.25
-"""Probability from which on a question is none for the passages, of which at most 10 of 1,000 are taken for another
-kind; the least one of help on a topic of the program; and of another kind itself."""
+"""Probability from which on a question is none for the passages (docs/choices.md); the least one of help on a topic of
+the program; and of another kind itself."""
 _SAYS_I = re.compile(r"\b(?:i|i've|my|mine|me)\b", re.IGNORECASE)
 
 
