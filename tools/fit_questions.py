@@ -3,16 +3,18 @@
 python tools/fit_questions.py HOME QUESTIONS.jsonl … OUT.safetensors
 
 HOME is the home of a library that was made with the embedded embedder. Each line of the files is a question on a paper
-of it, `{"file": …, "question": …, "answer": …}`: the answer stands word for word in the paper. A sentence that says
-the same as one of the paper is a question, too, with that one for its answer. Every sixth paper is kept for the
-figures. Needs torch and transformers (requirements-torch.txt). `python tools/fit_intents.py` comes after it, as the
-weights of the kinds of questions belong to the encoder.
+of it, `{"file": …, "question": …, "answer": …}`, or a conversation, `{"file": …, "turns": […]}` with a question and an
+answer in each turn: each answer stands word for word in the paper. A turn is read behind the questions before it. A
+sentence that says the same as one of the paper is a question, too, with that one for its answer. Every sixth paper is
+kept for the figures. Needs torch and transformers (requirements-torch.txt). `python tools/fit_intents.py` comes after
+it, as the weights of the kinds of questions belong to the encoder.
 
-The encoder in the repository was trained on 3,644 questions and 2,584 sentences of ours about 214 texts of open
-licences (PLOS, Distill, Dive into Deep Learning, the Hugging Face course and the System Design Primer, as
-tools/fit_reader.py names them) and on the examples of intents.toml and help.toml: five epochs, 11 minutes of two
-processor cores. Of what came of it a part is kept (KEPT_CHANGE, KEPT_WEIGHTS: Wortsman and others 2022, CVPR): the
-whole finds more in these papers' like, and less in SciFact.
+The encoder in the repository was trained twice on texts of open licences (PLOS, Distill, Dive into Deep Learning, the
+Hugging Face course and the System Design Primer, as tools/fit_reader.py names them) and on the examples of intents.toml
+and help.toml: on 3,644 questions and 2,584 sentences of ours about 214 texts, five epochs with passages of one other
+paper to tell apart; and from there with 3,018 turns of conversations of ours, four epochs, 13 minutes of two processor
+cores, with the passages of all other papers that are nearest. Of what came of it a part is kept (KEPT_CHANGE,
+KEPT_WEIGHTS: Wortsman and others 2022, CVPR): the whole finds more in these papers' like, and less in SciFact.
 
 Passages stay as they are embedded and stored. Of questions MiniLM's projections get a low-rank change (LoRA: Hu and
 others 2021), so that, of a paper's passages and of its sentences, those with the answer are the ones with the highest
@@ -27,7 +29,7 @@ import random
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -41,11 +43,13 @@ import torch  # noqa: E402
 from torch import Tensor  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-EPOCHS, RATE, HEAD_RATE, WARM_STEPS, QUESTIONS_A_STEP, EXAMPLES_A_STEP = 5, 4e-4, 1e-2, 20, 14, 24
+EPOCHS, RATE, HEAD_RATE, WARM_STEPS, QUESTIONS_A_STEP, EXAMPLES_A_STEP = 4, 4e-4, 1e-2, 20, 16, 24
 SENTENCES, DENSE, KINDS = 0.5, 0.5, 0.7
 """Weights of the losses beside the one of passages."""
-KEPT_CHANGE, KEPT_WEIGHTS = 0.6, 0.5
-SHARPNESS, BONUS, MOST_OTHERS, MOST_PLACES, LONGEST = 20.0, 2.0, 40, 4, 64
+KEPT_CHANGE, KEPT_WEIGHTS = 0.7, 0.5
+SHARPNESS, BONUS, MOST_PLACES, LONGEST = 20.0, 2.0, 4, 64
+NEAREST, OTHERS = 12, 2
+"""Passages of other papers that are nearest to a question, and those of them that a step compares it with."""
 KEPT = slice(None, None, 6)
 UNMARKED = re.compile(r"[*_`]+")
 
@@ -76,6 +80,8 @@ class Question:
     text: str
     passages: list[int]
     sentences: list[int]
+    nearest: list[tuple[str, int]] = field(default_factory=list)
+    """Files and passages elsewhere that are alike."""
 
 
 def plain(text: str) -> str:
@@ -141,6 +147,17 @@ def decoded(codes: Any) -> Any:
         vectors[:, own] = centroids[part][codes[:, part]][:, : len(own)]
     vectors = vectors[:, : maxsim.DIMENSION]
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def lines_of(file: Path) -> Iterator[dict[str, str]]:
+    """The questions of a file; those of a conversation as they are searched for, behind the ones before them."""
+    from ragscience.ask.conversation import BETWEEN_TURNS
+
+    for line in map(json.loads, filter(None, file.read_text("utf-8").splitlines())):
+        asked: list[str] = []
+        for turn in line.get("turns", [line]):
+            asked.append(turn["question"])
+            yield {"file": line["file"], "question": BETWEEN_TURNS.join(asked), "answer": turn["answer"]}
 
 
 def asked_of(texts: Texts, lines: Sequence[dict[str, str]]) -> Iterator[Question]:
@@ -217,16 +234,42 @@ class Encoder(torch.nn.Module):
 def maxsims(tokens: Sequence[Tensor], weights: Sequence[Tensor], texts: Texts) -> tuple[Tensor, Tensor]:
     """The weighted MaxSim of each question with each passage and each sentence of a paper."""
     products = texts.tokens @ torch.cat(list(tokens)).T
-    both = (products, texts.passage_of, len(texts.passages)), (
-        products[texts.in_sentences], texts.sentence_of, len(texts.sentences),
-    )  # fmt: skip
+    both = (
+        (products, texts.passage_of, len(texts.passages)),
+        (products[texts.in_sentences], texts.sentence_of, len(texts.sentences)),
+    )
     scores = []
     for values, owners, count in both:
-        start = torch.full((count, values.shape[1]), -1.0)
-        best = start.scatter_reduce(0, owners[:, None].expand_as(values), values, "amax")
+        lengths = torch.bincount(owners, minlength=count).tolist()
+        best = torch.stack([own.amax(0) for own in values.split(lengths)]) if count else values[:0]
         parts = best.split([len(each) for each in tokens], dim=1)
         scores.append(torch.stack([part @ weight for part, weight in zip(parts, weights, strict=True)]))
     return scores[0], scores[1]
+
+
+def of_others(known: dict[str, tuple[Texts, list[Question]]], places: Sequence[tuple[str, int]]) -> Texts:
+    """Passages of several papers as those of one, without sentences."""
+    tokens = [known[file][0].tokens[known[file][0].passage_of == place] for file, place in places]
+    lengths = torch.tensor([len(each) for each in tokens])
+    none = torch.zeros(0, dtype=torch.long)
+    vectors = torch.stack([known[file][0].vectors[place] for file, place in places])
+    owners = torch.repeat_interleave(torch.arange(len(places)), lengths)
+    return Texts(torch.cat(tokens), owners, none, none, vectors, (), ("",) * len(places))
+
+
+def find_nearest(model: Encoder, known: dict[str, tuple[Texts, list[Question]]]) -> None:
+    """Note for each question the passages of other papers that are nearest to it."""
+    places = [(file, place) for file, (texts, _) in known.items() for place in range(len(texts.passages))]
+    everything = torch.cat([texts.vectors for texts, _ in known.values()])
+    model.eval()
+    with torch.no_grad():
+        for file, (_, questions) in known.items():
+            _, vectors, _ = model.read([question.text for question in questions])
+            own = torch.tensor([other == file for other, _ in places])
+            near = (vectors @ everything.T).masked_fill(own, -1.0).topk(NEAREST).indices
+            for question, row in zip(questions, near.tolist(), strict=True):
+                question.nearest.extend(places[number] for number in row)
+    model.train()
 
 
 def missed(logits: Tensor, right: Sequence[Sequence[int]]) -> Tensor:
@@ -245,6 +288,7 @@ def train(model: Encoder, known: dict[str, tuple[Texts, list[Question]]]) -> Non
     for file, (texts, _) in known.items():
         begins[file], total = total, total + len(texts.passages)
     everything = torch.cat([texts.vectors for texts, _ in known.values()])
+    find_nearest(model, known)
     examples, passages = examples_as_asked()
     queue: list[tuple[list[str], int]] = []
     own = [value for name, value in model.named_parameters() if value.requires_grad and not name.startswith("kinds")]
@@ -253,14 +297,13 @@ def train(model: Encoder, known: dict[str, tuple[Texts, list[Question]]]) -> Non
     steps, rates, order = EPOCHS * len(files), (RATE, HEAD_RATE), list[str]()
     for step in range(steps):
         order = order or random.sample(files, len(files))
-        file, other = order.pop(), random.choice(files)
+        file = order.pop()
         texts, questions = known[file]
         chosen = random.sample(questions, min(QUESTIONS_A_STEP, len(questions)))
         tokens, weights, vectors = model.questions([question.text for question in chosen])
         of_passages, of_sentences = maxsims(tokens, weights, texts)
-        elsewhere = (
-            maxsims(tokens, weights, known[other][0])[0][:, :MOST_OTHERS] if other != file else of_passages[:, :0]
-        )
+        others = {place for each in chosen for place in random.sample(each.nearest, min(OTHERS, len(each.nearest)))}
+        elsewhere = maxsims(tokens, weights, of_others(known, sorted(others)))[0]
         where = [question.passages for question in chosen]
         late, said, near = model.scales.exp()
         loss = missed(late * torch.cat([of_passages, elsewhere], 1), where)
@@ -308,7 +351,7 @@ def main(home: str, *files: str) -> None:
     from safetensors.numpy import save_file
 
     *questions, target = map(Path, files)
-    lines = [json.loads(line) for file in questions for line in file.read_text("utf-8").splitlines() if line]
+    lines = [line for file in questions for line in lines_of(file)]
     known = {}
     for file, texts in papers(Path(home), {line["file"] for line in lines}).items():
         asked = list(asked_of(texts, [line for line in lines if line["file"] == file]))

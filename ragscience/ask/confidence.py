@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ragscience.ask.conversation import asked_last
 from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.missing_things import Thing, missing_sentences, things_of
 from ragscience.core.records import Found
@@ -16,11 +17,11 @@ from ragscience.core.tokenizing import language_of
 from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.search.reranking import WordPresence
 
-ANSWERABILITY = {"intercept": -9.2, "share": 3.75, "span": 3.2, "maxsim": 6.7}
+ANSWERABILITY = {"intercept": -9.6, "share": 4.1, "span": 4.6, "maxsim": 6.45}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
-MODEL = {"intercept": -6.65, "gone": -3.2, "share": 0.4, "span": 3.95, "maxsim": 5.9, "context": 1.2}
+MODEL = {"intercept": -7.5, "gone": -3.1, "share": 0.75, "span": 6.05, "maxsim": 6.1, "context": 0.1}
 """Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.8, 0.3
+HIGH, LOW = 0.84, 0.3
 """From which probability on confidence is high, and below which it is low."""
 _FEW = 0.5
 """Share of a question's things up to which its answer is doubted: of 50 such questions 7 were answered right."""
@@ -62,15 +63,16 @@ def look_for(found: Found, presence: WordPresence, names: PaperNames) -> LookedF
     """The things of the question, looked for in the papers that it is about and in the passages found of them."""
     if not found.hits:
         return LookedFor((), ())
-    named = names.in_text(found.question)
+    question = asked_last(found.question)
+    named = names.in_text(question)
     firsts = {found.hits[0].chunk.chunk_id, *(part.chunk_ids[0] for part in found.parts if part.chunk_ids)}
     papers = {each.paper_id: each.file for each in named} or {
         hit.chunk.paper_id: hit.chunk.file for hit in found.hits if hit.chunk.chunk_id in firsts
     }
     spans = [(each.start, each.end) for each in named]
     hits = [hit for hit in found.hits if hit.chunk.paper_id in papers]
-    is_foreign = bool(language_of(found.question))
-    there = () if is_foreign else things_of(found.question, spans, presence, tuple(papers), hits)
+    is_foreign = bool(language_of(question))
+    there = () if is_foreign else things_of(question, spans, presence, tuple(papers), hits)
     return LookedFor(there, tuple(dict.fromkeys(papers.values())), any(one.strength >= LEAST_SURE for one in named))
 
 

@@ -1,6 +1,8 @@
 """Which papers are about something, use it, evaluate on it, compare with it, cite or mention it, with a quote each."""
 
+import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,12 +17,19 @@ from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
 
+_MOST_LISTS = 400
+"""Passages of references that are read for a work."""
+_OTHERS = frozenset(("et", "al"))
+_AS_BEST, _LEAST_HELD = 0.8, 0.3
+"""The share, by rarity, that an entry of a work has of those of its words that the best one has, and of them all."""
 _MOST_SHOWN = 20
 _MOST_PAGES = 8
 _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
+_SMALL = re.compile(rf" (?:(?:{'|'.join(sorted(STOP_WORDS))}) ?)+\b")
+"""Small words, between which the parts of a description stand."""
 _APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 """A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
 nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
@@ -71,12 +80,13 @@ def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Ro
 
 
 def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
-    """The papers with an entry that has all words of a work: its authors, title, name or year; None without words.
+    """The papers with the entry that has most of the words that a work goes by, rare ones above all; None without any.
 
     People and the year that stand with it are the work's, another year is that of the papers.
     """
     library, said = context.library, slots.thing
-    words = [word for word in terms(said) if word not in ("et", "al")]
+    asking = frozenset(terms(" ".join(frame_words(("thing", "library")))))
+    words = (frozenset(terms(said)) | (frozenset(terms(slots.without_names)) - asking)) - _OTHERS
     if not words:
         return None
     years = slots.conditions.years
@@ -84,25 +94,39 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     conditions = replace(slots.conditions, authors=(), years=None if its_own else years)
     papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     lists = library.select(replace(context.filters, kinds=("reference",), paper_ids=tuple(papers)))
-    keys = {chunk.paper_id for chunk in library.chunks(library.keywords.having(words, lists).tolist())}
-    found = []
-    for paper in (papers[key] for key in sorted(keys)):
-        entry = next((one for one in entries(library, paper) if set(words) <= set(terms(one.text))), None)
-        found += [(paper, entry)] if entry is not None else []
-    return _entries_with(said + ")" * (said.count("(") - said.count(")")), found, len(papers))
+    ids = library.keywords.search(slots.question, _MOST_LISTS, lists)[0].tolist() if papers else []
+    read = [papers[key] for key in sorted({chunk.paper_id for chunk in library.chunks(ids)})]
+    every = [(paper, entry, words & {*terms(entry.text)}) for paper in read for entry in entries(library, paper)]
+    with_word = Counter(word for _, _, held in every for word in held)
+    rarity = {word: math.log(1 + len(every) / (1 + with_word[word])) for word in sorted(words)}
+    worth = [sum(rarity[word] for word in sorted(held)) for _, _, held in every]
+    least = max(_AS_BEST * max(worth, default=0.0), _LEAST_HELD * sum(rarity.values()))
+    found = [each for each, score in zip(every, worth, strict=True) if score >= least]
+    lacking = words.difference(*(held for _, _, held in found))
+    without = [word for word in dict.fromkeys(re.findall(r"[\w-]+", said)) if lacking.intersection(terms(word))]
+    best = {paper.paper_id: (paper, entry) for paper, entry, _ in found}
+    return _entries_with(said + ")" * (said.count("(") - said.count(")")), [*best.values()], len(papers), without)
 
 
-def _entries_with(said: str, found: Sequence[tuple[Paper, ReferenceEntry]], read: int) -> Routed:
-    """`found` are the papers that cite what is said, each with its entry; `read` lists of references were read."""
+def _entries_with(
+    said: str, found: Sequence[tuple[Paper, ReferenceEntry]], read: int, without: Sequence[str] = ()
+) -> Routed:
+    """`found` are the papers that cite what is said, each with its entry; `read` lists of references were read.
+
+    `without` has the words that none of these entries has.
+    """
     title, note = f"“{said}”", f"Read the lists of references of {counted(read, 'paper')}."
     if not found:
         text = Block("text", f"I found {title} in the references of no other paper.")
         return Routed("mentions", note, (text,), nothing_found=True)
-    blocks = [Block("text", f"{counted(len(found), 'paper')} {'cites' if len(found) == 1 else 'cite'} {title}.")]
+    many = f"{counted(len(found), 'paper')} {'cites' if len(found) == 1 else 'cite'}"
+    lacking = listed([f"“{word}”" for word in without])
+    doubt = f" what comes nearest to {title}; {lacking} is in no entry." if without else f" {title}."
+    blocks = [Block("text", many + doubt)]
     for paper, entry in found:
         place = Citation(paper.file, entry.page, entry.text, True, paper.path, entry.start, entry.end)
         blocks.append(Block("item", f"{short_label(paper)}: “{entry.text}”", (place,)))
-    return Routed("mentions", note, _shortened(blocks))
+    return Routed("mentions", note, _shortened(blocks), confidence="medium" if without else "high")
 
 
 def _subject(slots: Slots) -> str:
@@ -195,7 +219,8 @@ class _Search:
         """The papers with the name, or with it without the word that says what it is, where more have that."""
         best = _LookedUp(name, (), {}, is_whole=True)
         first, _, last = name.rpartition(" ")
-        for each in [name, first] if first and last.islower() and not first.islower() else [name]:
+        shaped = [part for part in _SMALL.split(name) if not part.islower()]
+        for each in [name, first] if first and last.islower() and not first.islower() else [name, *shaped[:1]]:
             found, is_whole = find_phrases([each], self.papers, self.context)
             if len(found) > len(best.found):
                 if aliases := aliases_of(each, found):

@@ -12,7 +12,9 @@ from ragscience.core.tokenizing import joined_lines, tokenize
 
 MOST_PASSAGES = 4_000
 """So many passages are read for a question, those with the most of its words first."""
-_PIECE = re.compile(r"[^\W\d_]++|\d++(?:\.\d++)?+")
+_PIECE = re.compile(r"[^\W\d_]++[+#]*+|\d++(?:\.\d++)?+")
+_MANY = re.compile(r"(?<=[A-Z\d])s$")
+"""Of several: "TPUs", "V100s"."""
 _BETWEEN = "[\\s\\-\u2010\u2011\u2013_]{0,3}+"
 _MARKS = "[\\W_]{0,4}+"
 """Between words that the phrase has other marks between: a title with a colon."""
@@ -26,7 +28,7 @@ class Phrase:
     """A phrase with its forms: plural and other endings of its last word, with and without hyphens."""
 
     def __init__(self, text: str) -> None:
-        self.text = " ".join(text.split())
+        self.text = _MANY.sub("", " ".join(text.split()))
         self.pieces = _PIECE.findall(self.text)
         last = self.pieces[-1] if self.pieces else ""
         self._last = last.casefold()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from ragscience.ask.conversation import POINTER
 from ragscience.ask.intents import frame_words
 from ragscience.ask.route_records import SMALL_WORDS, Conditions, RouteContext, has_author, of_venue
 from ragscience.core.records import Paper
@@ -45,6 +44,11 @@ _DESCRIBED = re.compile(
     rf"(?!papers|articles|publications){NOUN}\b",
     re.IGNORECASE,
 )
+_POINTER = re.compile(
+    rf"\b(?:its?|(?:both|(?:this|that|these|those|the)(?: two| three)?) {NOUN}|(?:this|that)(?=\W*$))\b",
+    re.IGNORECASE,
+)
+"""What stands for a paper in focus."""
 _NOUN = re.compile(rf" {NOUN}\b", re.IGNORECASE)
 """Behind a paper's name, "the sepsis trial": a classifier that knows "paper" reads that for all."""
 _LOOKED_AT = 6
@@ -190,7 +194,7 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     if described is not None:
         spans = ((described.start(1), described.start(1) + len(described[1].rstrip())),)
     conditions, held = _conditions(question, spans, context.papers)
-    if implied and (pointing := POINTER.search(question)) is not None:
+    if (implied or (files and not spans)) and (pointing := _POINTER.search(question)) is not None:
         held = [(pointing.span(), "X1"), *held]
     marks = [(span, f"X{number}") for number, span in enumerate(spans, 1)] + held
     marks += [((end + 1, noun.end()), "paper") for _, end in spans if (noun := _NOUN.match(question, end))]

@@ -16,13 +16,14 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from ragscience.ask.cells import AskedRow, asked_rows, same_table, table_span
-from ragscience.ask.quote_candidates import CAPTION, Unit, table_head_end
+from ragscience.ask.conversation import asked_last
+from ragscience.ask.quote_candidates import CAPTION, Unit, follows, table_head_end
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.search.reranking import TokenMatches
 
@@ -41,6 +42,8 @@ _WEIGHTS = {
     "span": 1.1,
 }
 """Round numbers on a plateau: docs/choices.md."""
+_EARLIER = 0.4
+"""What a term counts that only an earlier question of the conversation has."""
 _LEAD_SHARE = 0.9
 """What a match in the caption or header of a row counts of one in the row."""
 _WORD = re.compile(r"[^\W_]++(?:[-'’.][^\W_]++|,\d++)*+")
@@ -92,6 +95,10 @@ def pieces_of(question: str, units: Sequence[Unit], matches: TokenMatches | None
     worded = [(unit, text, _terms_of(text)) for unit in units for text in [joined_lines(unit.text)]]
     asked_terms = frozenset(terms(question))
     weights = _rarity(asked_terms, [asked_terms & (own | above[unit.lead]) for unit, _, own in worded])
+    last = frozenset(terms(asked_last(question)))
+    weights = {term: weight * (1.0 if term in last else _EARLIER) for term, weight in weights.items()}
+    total = sum(weights.values()) or 1.0
+    weights = {term: weight / total for term, weight in weights.items()}
     asked = Asked(weights, _tokens(question, weights, matches))
     names = {paper: _terms_of(" ".join(said)) for paper, said in (matches.names if matches else {}).items()}
     any_name = frozenset[str]().union(*names.values())
@@ -209,7 +216,10 @@ def _held(weights: Mapping[str, float], text: frozenset[str]) -> float:
 Reader = Callable[[str, Sequence[str]], "list[AnswerSpan]"]
 """For a question and texts the best span of each. Raises ModelProblem."""
 READ_TEXTS = 8
-"""Texts that are read for a question, of up to 400 characters each."""
+"""Texts that are read for a question."""
+
+READ_CHARS = 600
+"""Length up to which a run is read with its neighbours: what it announces, or means by "it", is beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +235,7 @@ class PieceReading:
 def read_pieces(
     question: str, pieces: Sequence[Piece], runs: Sequence[tuple[int, int]], read: Reader
 ) -> dict[int, PieceReading]:
-    """The readings of the best runs that have no piece in common, by piece: where the best span of a run ends.
+    """The readings of the best runs and what is beside them, no piece twice, by piece: where the best span ends.
 
     `runs` has the first and the last piece of each, the best first. Of a table one row is read. Raises ModelProblem.
     """
@@ -235,6 +245,7 @@ def read_pieces(
         unit = pieces[first].unit
         is_read = unit.is_row and any(same_table(unit, other) for other in rows)
         if not is_read and taken.isdisjoint(range(first, last + 1)):
+            first, last = _widened(pieces, first, last, taken)
             chosen.append((first, last))
             taken.update(range(first, last + 1))
             rows += [unit] if unit.is_row else []
@@ -253,6 +264,21 @@ def read_pieces(
                 readings[number] = PieceReading(span.probability, answer)
                 break
     return readings
+
+
+def _widened(pieces: Sequence[Piece], first: int, last: int, taken: Collection[int]) -> tuple[int, int]:
+    """The run with what follows it and what is before it in turn, but for `taken`, up to READ_CHARS; a row is alone."""
+    sides = [] if pieces[first].unit.is_row else [1, -1]
+    while sides:
+        side = sides.pop(0)
+        low, high = (first, last + 1) if side > 0 else (first - 1, last)
+        new, joint = (high, high) if side > 0 else (low, first)
+        if not 0 <= new < len(pieces) or new in taken or not follows(pieces[joint - 1].unit, pieces[joint].unit):
+            continue
+        if pieces[high].unit.end - pieces[low].unit.start <= READ_CHARS:
+            first, last = low, high
+            sides.append(side)
+    return first, last
 
 
 def _whole_words(text: str, start: int, end: int) -> str:

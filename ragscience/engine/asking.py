@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import answer, likely_answered
+from ragscience.ask.conversation import is_small_talk
 from ragscience.ask.route_records import RouteContext, Routed
 from ragscience.ask.router import route
 from ragscience.core.answer_records import Timings, timed
@@ -24,10 +25,9 @@ from ragscience.engine.dialogue import Dialogue, record_for
 from ragscience.engine.events import OnEvent, unheard
 from ragscience.engine.places import placed
 from ragscience.engine.question_run import QuestionRun
-from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name, shortened
+from ragscience.engine.requests import AskRequest, SearchRequest, check_filters, filters_by_name
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
-from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.search.profiles import passages_wanted
 
 T = TypeVar("T")
@@ -93,7 +93,7 @@ def answer_of(run: QuestionRun, request: AskRequest) -> Answer:
     """The answer, by the agent or from one search, with the place of each quote on its page."""
     if request.agent:
         return agent_answer(run, request)
-    if run.understood.kind == "small talk":
+    if is_small_talk(run.question):
         return small_talk(run)
     routed = routed_answer(run, request)
     return placed(routed, run.library) if isinstance(routed, Answer) else passage_answer(run, request, routed)
@@ -136,11 +136,10 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     context = RouteContext(run.library, search, request.filters, likely, vector)
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
-        understood = run.understood
-        for reading in (each for each in understood.readings if not each.is_only_searched):
+        asked = [replace(each, before=()) for each in run.readings[::-1] if not each.is_only_searched]
+        for reading in dict.fromkeys(asked):
             question = reading.text
-            leans = understood.kind in ("follow-up", "correction")
-            routed = route(question, context, reading.files, leans=leans)
+            routed = route(question, context, reading.files, leans=bool(reading.files))
             if routed is not None:
                 break
     if routed is None:
@@ -206,7 +205,7 @@ def passage_answer(run: QuestionRun, request: AskRequest, routed: Found | None) 
 
 def _searched(run: QuestionRun, request: AskRequest, text: str) -> Found:
     if request.plain and not request.history:
-        return searched(run, text, request.filters, run.answer_profile)
+        return searched(run, run.readings[0].text, request.filters, run.answer_profile)
     rewritten = text if text != run.spelled else ""
     return search_readings(run, request.filters, run.answer_profile, rewritten)
 
@@ -240,14 +239,8 @@ def _kind_probabilities(run: QuestionRun, question: str) -> NDArray[np.float32]:
     """[kinds] of the question, as `ask.intents.probabilities`; empty where the embedded model is not installed."""
     from ragscience.ask.intents import probabilities, weights
 
-    own = run.embedder
-    embedder = own if isinstance(own, TokenEmbedder) else run.shared.models.minilm(run.settings)
-    try:
-        next_searched = shortened(run.spelled)
-        asked, _ = embedder.questions([question, next_searched])
-        return np.asarray(probabilities(weights(), asked.vector[None])[0], np.float32)
-    except ModelProblem:
-        return np.empty(0, np.float32)
+    vector = run.read_question(question)
+    return probabilities(weights(), vector[None])[0] if len(vector) else vector
 
 
 def _query_vector(run: QuestionRun, text: str) -> NDArray[np.float32]:

@@ -100,7 +100,7 @@ class Dialogue:
         """The files of the papers that "it" means in the next question."""
         if self.focus is not None or not self.turns:
             return self.focus or ()
-        return tuple(paper.file for paper in state_after(self.context(), PaperNames.of(library)).focus)
+        return state_after(self.context(), PaperNames.of(library)).focus
 
     def keep(self, answer: Answer, at: str, audit: Mapping[str, Any] | None, warn: Warn) -> KeptAnswer:
         """Add a turn of the time `at` (ISO 8601, UTC) and write it to the disk with its audit record, if there is one.

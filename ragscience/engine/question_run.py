@@ -8,14 +8,18 @@ from functools import cached_property
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Any, cast
 
-from ragscience.ask.conversation import TurnReading, Understood, understand
+import numpy as np
+from numpy.typing import NDArray
+
+from ragscience.ask.conversation import TurnReading, understand
 from ragscience.ask.generation import ThoughtFilter
-from ragscience.core.errors import Cancelled
+from ragscience.core.errors import Cancelled, ModelProblem
 from ragscience.core.records import Profile, Step
 from ragscience.core.settings import changed_settings
 from ragscience.engine.events import ModelAsked, OnEvent, StepDone, Thinking, Token, TokensCounted, Warned, unheard
 from ragscience.engine.requests import SEARCHED_CHARS, SearchRequest, check_question, shortened
 from ragscience.models.model_http import cancellable
+from ragscience.models.model_protocols import TokenEmbedder
 from ragscience.search.names import PaperNames
 from ragscience.search.profiles import profile_of
 from ragscience.search.reranking import WordPresence
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from ragscience.engine.shared_parts import SharedParts
     from ragscience.graph.graph_search import GraphSearch
     from ragscience.models.llm_reranker import LLMReranker
-    from ragscience.models.model_protocols import ChatModel, Embedder, Reply, Reranker, TokenEmbedder
+    from ragscience.models.model_protocols import ChatModel, Embedder, Reply, Reranker
     from ragscience.models.served_llm import ServedLLM
 
 
@@ -116,14 +120,23 @@ class QuestionRun:
         return question
 
     @cached_property
-    def understood(self) -> Understood:
+    def readings(self) -> tuple[TurnReading, ...]:
         """What the question asks after the turns before it."""
         asked = shortened(self.spelled)
         if asked != self.spelled:
             self.warn(f"Of the question the first and the last {SEARCHED_CHARS // 2:,} characters are searched for.")
         if not self.library.about.chunks:
-            return Understood("new", (TurnReading(asked),))
+            return (TurnReading(asked),)
         return understand(asked, self.request.history, PaperNames.of(self.library), self.request.focus)
+
+    def read_question(self, question: str) -> NDArray[np.float32]:
+        """[dimension] of a question by the embedded model; empty where that is not installed."""
+        own = self.embedder
+        embedder = own if isinstance(own, TokenEmbedder) else self.shared.models.minilm(self.settings)
+        try:
+            return embedder.questions([question])[0].vector
+        except ModelProblem:
+            return np.empty(0, np.float32)
 
     # Profiles
 

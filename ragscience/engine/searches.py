@@ -73,7 +73,7 @@ def _context(run: QuestionRun, request: AskRequest) -> AgentContext:
         return find(query, Filters(paper_ids=tuple(paper.paper_id for paper in papers if paper.file in files)))
 
     return AgentContext(
-        request=AnswerRequest(run.spelled, request.history, request.strict, run.understood.readings[0].text),
+        request=AnswerRequest(run.spelled, request.history, request.strict, run.readings[0].searched),
         answering=run.answer_context,
         steps_by_llm=run.step_llm is not None,
         papers=papers,
@@ -159,7 +159,7 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
     language model's own reading, competes where it loses no name and brings no new one.
     """
     names = PaperNames.of(run.library) if run.library.about.chunks else None
-    readings = run.understood.readings
+    readings = run.readings
     if rewritten and names is not None:
         spoken = " ".join((run.spelled, *(f"{turn.question} {turn.answer}" for turn in run.request.history)))
         readings = (*held_reading(rewritten, readings, run.spelled, spoken, names), *readings)
@@ -167,12 +167,12 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
     for reading in dict.fromkeys(readings):
         ids = tuple(names.id_of(file) for file in reading.files) if names is not None else ()
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
-        found = search_in_parts(run, reading.text, kept, profile)
+        found = search_in_parts(run, reading.searched, kept, profile)
         found = replace(found, about=reading.files)
         if len(readings) == 1:
             return found
         likely = worth(found, run.answer_context)
-        results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
+        results.append((likely, replace(found, signals={**found.signals, "worth": likely})))
     return max(results, key=lambda result: result[0])[1]
 
 

@@ -79,11 +79,11 @@ def common_words() -> frozenset[str]:
 
 QUESTIONS = Adapter(
     Path(__file__).with_name("question_encoder.safetensors"),
-    "d1bea435cc2ea434beb19c1b1495f435e1e866c6124ca3d8a9e583169960079c",
+    "b50f207d28f013438d7502e1ad4be076c638d4b57f6264ad7178329a0755ae87",
 )
 READER = Adapter(
     Path(__file__).with_name("span_reader.safetensors"),
-    "185c844c3016d27c8ea2fc666f3d7edbbfb6e128d10179484c2f6bb697672744",
+    "2a05fcacc9fa8f9e071211be45d9a25e7c4cf548a10643e9d4586944b75c8a03",
     in_integers=True,
 )
 
@@ -205,7 +205,7 @@ def pool_windows(
 
 # The reader of passages
 
-QUESTION_TOKENS, ROW_TOKENS = 40, 176
+QUESTION_TOKENS, ROW_TOKENS = 64, 224
 """What is read of a question, and of both together: as in training."""
 LONGEST_SPAN = 30
 """In word pieces."""
@@ -242,7 +242,7 @@ class SpanReader:
         spans = [AnswerSpan(-np.inf, 0, 0)] * len(passages)
         head, bias = (self._adapter.tensors[f"head.{name}"] for name in ("weight", "bias"))
         tokenizer: Any = self._session.tokenizer
-        asked = tokenizer.encode(storable(question), add_special_tokens=False).ids[:QUESTION_TOKENS]
+        asked = tokenizer.encode(storable(question), add_special_tokens=False).ids[-QUESTION_TOKENS:]
         texts = [tokenizer.encode(storable(passage), add_special_tokens=False) for passage in passages]
         first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         begin = len(asked) + 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.ask.conversation import state_after, understand
+from ragscience.ask.conversation import asked_last, state_after, understand
 from ragscience.ask.sides import in_its_papers, sides
 from ragscience.core.records import Turn
 from ragscience.library.store import Home, Library
@@ -37,80 +37,69 @@ def names(tmp_path_factory):
         yield PaperNames.of(library)
 
 
+AND_KILN = Turn("and KTR?", f"Cheap ({KILN}, p.1).")
+BEFORE = ABOUT_TIDE.question
+
+
 @pytest.mark.parametrize(
-    ("turns", "question", "kind", "text", "files"),
+    ("turns", "question", "searched", "files"),
     [
-        ([], "how does it work?", "new", "how does it work?", ()),
-        ([], "hello", "small talk", "hello", ()),
-        ([ABOUT_TIDE], "thanks a lot!", "small talk", "thanks a lot!", ()),
-        ([ABOUT_TIDE], "great, that was what I needed", "small talk", "great, that was what I needed", ()),
-        ([ABOUT_TIDE], "ok, what was it?", "follow-up", "what was TideNet?", (TIDE,)),
-        ([ABOUT_TIDE], "how many layers does it have?", "follow-up", "how many layers does TideNet have?", (TIDE,)),
-        ([ABOUT_TIDE], "what are its limits", "follow-up", "what are TideNet's limits", (TIDE,)),
-        ([ABOUT_TIDE], "who are the authors?", "follow-up", "who are the authors?", (TIDE,)),
-        ([ABOUT_TIDE], "who wrote that", "follow-up", "who wrote TideNet", (TIDE,)),
-        ([ABOUT_TIDE], "any limits?", "follow-up", "any limits?", (TIDE,)),
-        ([ABOUT_TIDE], "which papers use sensors?", "new", "which papers use sensors?", ()),
-        ([ABOUT_TIDE, Turn("and KTR?", f"Cheap ({KILN}, p.1).")], "back to TideNet: how many layers?",
-         "new", "How many layers?", (TIDE,)),
-        ([ABOUT_TIDE], "and KTR, what optimizer does that one need?", "new", "What optimizer does KTR need?", (KILN,)),
-        ([ABOUT_TIDE], "summarise that paper", "follow-up", "summarise the TideNet paper", (TIDE,)),
-        ([ABOUT_TIDE], "and KTR?", "follow-up", "Which optimizer does KTR use?", (KILN,)),
-        ([ABOUT_TIDE], "what about Lantern", "follow-up", "Which optimizer does Lantern use?", (STAGE,)),
-        ([ABOUT_TIDE], "no, I meant KTR", "correction", "Which optimizer does KTR use?", (KILN,)),
-        ([ABOUT_TIDE], "ok and what does Lantern dim?", "new", "What does Lantern dim?", ()),
-        ([ABOUT_TIDE], "What is a kiln made of?", "new", "What is a kiln made of?", ()),
-        ([ABOUT_TIDE], "Where does the heat that KTR needs come from?", "new",
-         "Where does the heat that KTR needs come from?", ()),
-        ([ABOUT_TIDE], "why?", "follow-up", "Why? Which optimizer does TideNet use?", (TIDE,)),
-        ([ABOUT_TIDE], "why not a faster one?", "follow-up", "Why not a faster one? Which optimizer does TideNet use?",
-         (TIDE,)),
-        ([Turn("Who wrote TideNet?", f"Ada ({TIDE}, p.1).")], "and when?", "follow-up", "When? Who wrote TideNet?",
-         (TIDE,)),
-        ([ABOUT_TIDE], "how is that different from KTR?", "follow-up", "how is TideNet different from KTR?", ()),
-        ([ABOUT_TIDE], "How long did it take to fire KTR?", "new", "How long did it take to fire KTR?", ()),
-        ([ABOUT_BOTH], "when was the second one published?", "follow-up", "when was KTR published?", (KILN,)),
-        ([ABOUT_TIDE, Turn("and KTR?", f"Cheap ({KILN}, p.1).")], "is it fast?", "follow-up", "is KTR fast?", (KILN,)),
-        ([Turn("Which error has TideNet on harbours?", f"Low ({TIDE}, p.1).")], "and on rivers?", "follow-up",
-         "Which error has TideNet on harbours on rivers?", (TIDE,)),
+        ([], "how does it work?", "how does it work?", ()),
+        ([], "hello", "hello", ()),
+        ([ABOUT_TIDE], "thanks a lot!", "thanks a lot!", ()),
+        ([ABOUT_TIDE], "great, that was what I needed", "great, that was what I needed", ()),
+        ([ABOUT_TIDE], "how many layers does it have?", f"{BEFORE} → how many layers does it have?", (TIDE,)),
+        ([ABOUT_TIDE, AND_KILN], "is it fast?", f"{BEFORE} → and KTR? → is it fast?", (KILN,)),
+        ([ABOUT_TIDE, AND_KILN], "back to TideNet: how many layers?",
+         f"{BEFORE} → and KTR? → back to TideNet: how many layers?", (TIDE,)),
+        ([ABOUT_TIDE, Turn("thanks", "Ask me."), Turn("why?", f"So ({TIDE}, p.1).")], "and then?",
+         f"{BEFORE} → why? → and then?", (TIDE,)),
+        ([ABOUT_BOTH], "when was the second one published?",
+         "Which papers use sensors? → when was the second one published?", (KILN,)),
+        ([ABOUT_BOTH], "who made them?", "Which papers use sensors? → who made them?", (TIDE, KILN)),
     ],
 )  # fmt: skip
-def test_the_likeliest_reading_of_a_turn(names, turns, question, kind, text, files):
-    understood = understand(question, turns, names)
-    assert (understood.kind, understood.readings[0].text, understood.readings[0].files) == (kind, text, files)
+def test_the_first_reading_of_a_turn(names, turns, question, searched, files):
+    reading = understand(question, turns, names)[0]
+    assert (reading.searched, reading.files) == (searched, files)
 
 
-def test_a_fragment_that_says_enough_is_a_question_of_its_own(names):
-    turn = "and the largest model's number of layers?"
-    readings = understand(turn, [Turn("Which of the waves does TideNet use?", f"A few ({TIDE}, p.1).")], names).readings
-    assert max(readings, key=lambda one: one.prior).text == "the largest model's number of layers?"
-
-
-def test_a_fragment_is_asked_by_itself_and_together_with_the_last_question(names):
-    last = Turn("How does TideNet 7B do on HarbourQA?", f"Well ({TIDE}, p.1).")
-    alone, both, plain = understand("what about RiverBench?", [last], names).readings
-    assert (alone.text, alone.files) == ("RiverBench?", (TIDE,))
-    assert (both.text, both.files) == ("How does TideNet 7B do on HarbourQA? RiverBench?", (TIDE,))
-    assert (plain.text, plain.files) == ("what about RiverBench?", ())
-
-
-def test_a_whole_question_after_a_fragment_is_left_alone(names):
-    turns = [
-        Turn("How long is a layer of TideNet?", f"Long ({TIDE}, p.1)."),
-        Turn("And the waves?", f"Short ({TIDE}, p.1)."),
+def test_a_turn_is_also_read_as_it_stands_in_the_paper_in_focus_and_in_all(names):
+    assert [(each.searched, each.files) for each in understand("what does it read?", [ABOUT_TIDE], names)] == [
+        (f"{BEFORE} → what does it read?", (TIDE,)),
+        ("what does it read?", (TIDE,)),
+        ("what does it read?", ()),
     ]
-    assert understand("How long is a chunk?", turns, names).readings[0].text == "How long is a chunk?"
+
+
+def test_the_library_is_asked_about_all_papers_only_by_who_says_so(names):
+    asked = {turn: understand(turn, [ABOUT_TIDE], names)[-1].is_only_searched for turn in
+             ("and how many?", "how many papers are there?", "and KTR?")}  # fmt: skip
+    assert asked == {"and how many?": True, "how many papers are there?": False, "and KTR?": False}
+
+
+def test_a_name_is_asked_about_alike_and_looked_for_in_the_paper_in_focus(names):
+    assert [(each.searched, each.files) for each in understand("and KTR?", [ABOUT_TIDE], names)] == [
+        (f"{BEFORE} → and KTR?", (KILN,)),
+        ("Which optimizer does KTR use?", (KILN,)),
+        (f"{BEFORE} → and KTR?", (TIDE,)),
+        ("and KTR?", ()),
+    ]
+
+
+def test_only_the_last_question_is_the_one_that_is_asked():
+    assert asked_last("how many? → and KTR?") == "and KTR?"
+    assert asked_last("how many?") == "how many?"
 
 
 def test_the_focus_follows_names_answers_and_what_a_person_says(names):
-    assert [paper.file for paper in state_after([ABOUT_TIDE], names).focus] == [TIDE]
+    assert state_after([ABOUT_TIDE], names).focus == (TIDE,)
+    assert state_after([ABOUT_TIDE, Turn("how many?", f"Two ({TIDE}, p.1).")], names).focus == (TIDE,)
+    assert state_after([ABOUT_TIDE, Turn("what is dimmed?", f"A lamp ({STAGE}, p.1).")], names).focus == (STAGE,)
     assert state_after([ABOUT_BOTH], names).focus == ()
-    both = Turn("how is that different from KTR?", f"Cheap ({STAGE}, p.1).")
-    assert [paper.file for paper in state_after([ABOUT_TIDE, both], names).focus] == [TIDE, KILN]
-    assert understand("is it fast?", [ABOUT_TIDE, both], names).readings[0].text == "is TideNet fast?"
-    assert [paper.file for paper in state_after([ABOUT_BOTH], names).listed] == [TIDE, KILN]
-    assert understand("is it fast?", [ABOUT_TIDE], names, [KILN]).readings[0].text == "is KTR fast?"
-    assert understand("is it fast?", [ABOUT_TIDE], names, ()).kind == "new"
+    assert state_after([ABOUT_BOTH], names).listed == (TIDE, KILN)
+    assert understand("is it fast?", [ABOUT_TIDE], names, [KILN])[0].files == (KILN,)
+    assert understand("is it fast?", [ABOUT_TIDE], names, ())[0].files == ()
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,16 @@ def test_who_cites_a_paper_is_read_from_the_references(ask):
     assert said.startswith("1 paper cites “Warm Hives in Cold Winters”.\nWaggle (2016): “B. Lind. Warm hives")
 
 
-def test_a_work_that_the_library_lacks_is_found_by_all_its_words_in_an_entry(ask):
+def test_a_work_that_the_library_lacks_is_found_by_its_rare_words_in_an_entry(ask):
     said = ask("Which papers cite Adam (Bees)?")
     assert said.startswith("1 paper cites “Adam (Bees)”.\nWaggle (2016): “")
     assert "Adam Moor. Bees. 1999.”" in said
-    assert ask("Which papers cite Adam (Wasps)?") == ("I found “Adam (Wasps)” in the references of no other paper.")
+    assert ask("Which papers cite the work on bees, the one by Adam Moor and friends?").endswith(
+        "Adam Moor. Bees. 1999.”"
+    )
+    nearest = ask("Which papers cite Adam (Wasps)?")
+    assert nearest.startswith("1 paper cites what comes nearest to “Adam (Wasps)”; “Wasps” is in no entry.")
+    assert ask("Which papers cite Wasps?") == "I found “Wasps” in the references of no other paper."
 
 
 def test_the_year_of_a_citing_paper_is_asked_for(ask):
