@@ -28,6 +28,8 @@ TURNS_BACK = 6
 """Turns that the state is worked out from."""
 QUESTIONS_BACK = 2
 """Questions that a turn is read behind."""
+IN_FOCUS = 0.2
+"""What a reading within the papers in focus is preferred by where the turn names none: in all papers something fits."""
 MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
 POLITE = frozenset(
@@ -74,6 +76,8 @@ class TurnReading:
     """The papers to look in; none: all."""
     before: tuple[str, ...] = ()
     """The questions that it is read behind."""
+    prior: float = 0.0
+    """What is added to its worth, 0 to 1, when the best reading is chosen."""
     is_only_searched: bool = False
     """Whether the library itself is not asked it: "and how many?" is not about all papers."""
 
@@ -100,12 +104,12 @@ def understand(
     files = _files_of(named)
     about = files or _pointed_at(question, state) or state.focus
     is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(question.casefold().split())
-    behind = TurnReading(question, about, state.questions)
+    behind = TurnReading(question, about, state.questions, IN_FOCUS if about and not named else 0.0)
     readings = [behind, *_in_place(question, state, named, names)]
     if files and state.focus and set(files).isdisjoint(state.focus):  # a thing of its: "and BERT?"
         readings.append(replace(behind, files=state.focus))
     if about and not named:
-        readings.append(TurnReading(question, about))
+        readings.append(TurnReading(question, about, prior=IN_FOCUS))
     return (*readings, replace(alone, is_only_searched=not is_of_all))
 
 

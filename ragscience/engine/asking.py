@@ -136,7 +136,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     context = RouteContext(run.library, search, request.filters, likely, vector)
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
-        asked = [replace(each, before=()) for each in run.readings[::-1] if not each.is_only_searched]
+        asked = [replace(each, before=(), prior=0.0) for each in run.readings[::-1] if not each.is_only_searched]
         for reading in dict.fromkeys(asked):
             question = reading.text
             routed = route(question, context, reading.files, leans=bool(reading.files))

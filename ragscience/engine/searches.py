@@ -172,7 +172,7 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
         if len(readings) == 1:
             return found
         likely = worth(found, run.answer_context)
-        results.append((likely, replace(found, signals={**found.signals, "worth": likely})))
+        results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
     return max(results, key=lambda result: result[0])[1]
 
 
