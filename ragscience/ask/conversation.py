@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from ragscience.search.names import MentionedPaper, PaperNames
 
 
-BETWEEN_TURNS = " → "
-"""Between the questions of a conversation that are searched for as one: the last is the one that is asked."""
+BETWEEN_TURNS = "\u202f→\u202f"
+"""Between the questions of a conversation that are searched for as one: the last is the one that is asked. With narrow
+spaces, so that an arrow in a question is none of these."""
 TURNS_BACK = 6
 """Turns that the state is worked out from."""
 QUESTIONS_BACK = 2
@@ -45,7 +46,7 @@ SMALL_TALK = POLITE | frozenset(
     """.split()  # noqa: SIM905
 )
 """A turn of these alone, one of them a polite one, asks nothing."""
-OF_LIBRARY = frozenset("papers papers? library library? articles studies everything".split())  # noqa: SIM905
+OF_LIBRARY = frozenset(("papers", "library", "articles", "studies"))
 """Who says one of these may ask of all papers."""
 ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
 PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
@@ -103,7 +104,7 @@ def understand(
     named = _surely_named(question, names)
     files = _files_of(named)
     about = files or _pointed_at(question, state) or state.focus
-    is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(question.casefold().split())
+    is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(_words(question))
     behind = TurnReading(question, about, state.questions, IN_FOCUS if about and not named else 0.0)
     readings = [behind, *_in_place(question, state, named, names)]
     if files and state.focus and set(files).isdisjoint(state.focus):  # a thing of its: "and BERT?"
@@ -159,8 +160,12 @@ def state_after(history: Sequence[Turn], names: PaperNames) -> DialogueState:
 
 def is_small_talk(question: str) -> bool:
     """Whether it asks nothing: "thanks", "hello"."""
-    words = {word.casefold() for word in WORD.findall(question)}
+    words = _words(question)
     return bool(words & POLITE) and words <= SMALL_TALK and not ("?" in question and words & ASKING)
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in WORD.findall(text)}
 
 
 def _in_place(

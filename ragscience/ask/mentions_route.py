@@ -28,8 +28,8 @@ _NOTHING_CALLED = 4
 """Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
-_SMALL = re.compile(rf" (?:(?:{'|'.join(sorted(STOP_WORDS))}) ?)+\b")
-"""Small words, between which the parts of a description stand."""
+_SHAPED = re.compile(r"\w*[A-Z\d]\S*(?: \w*[A-Z\d]\S*)*")
+"""Words with a capital or a digit: the name in a description."""
 _APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 """A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
 nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
@@ -219,8 +219,9 @@ class _Search:
         """The papers with the name, or with it without the word that says what it is, where more have that."""
         best = _LookedUp(name, (), {}, is_whole=True)
         first, _, last = name.rpartition(" ")
-        shaped = [part for part in _SMALL.split(name) if not part.islower()]
-        for each in [name, first] if first and last.islower() and not first.islower() else [name, *shaped[:1]]:
+        for each in (
+            [name, first] if first and last.islower() and not first.islower() else [name, *_SHAPED.findall(name)[:1]]
+        ):
             found, is_whole = find_phrases([each], self.papers, self.context)
             if len(found) > len(best.found):
                 if aliases := aliases_of(each, found):

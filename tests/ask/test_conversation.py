@@ -61,11 +61,13 @@ BEFORE = ABOUT_TIDE.question
 )  # fmt: skip
 def test_the_first_reading_of_a_turn(names, turns, question, searched, files):
     reading = understand(question, turns, names)[0]
-    assert (reading.searched, reading.files) == (searched, files)
+    assert (" ".join(reading.searched.split()), reading.files) == (searched, files)
 
 
 def test_a_turn_is_also_read_as_it_stands_in_the_paper_in_focus_and_in_all(names):
-    assert [(each.searched, each.files) for each in understand("what does it read?", [ABOUT_TIDE], names)] == [
+    assert [
+        (" ".join(each.searched.split()), each.files) for each in understand("what does it read?", [ABOUT_TIDE], names)
+    ] == [
         (f"{BEFORE} → what does it read?", (TIDE,)),
         ("what does it read?", (TIDE,)),
         ("what does it read?", ()),
@@ -79,7 +81,7 @@ def test_the_library_is_asked_about_all_papers_only_by_who_says_so(names):
 
 
 def test_a_name_is_asked_about_alike_and_looked_for_in_the_paper_in_focus(names):
-    assert [(each.searched, each.files) for each in understand("and KTR?", [ABOUT_TIDE], names)] == [
+    assert [(" ".join(each.searched.split()), each.files) for each in understand("and KTR?", [ABOUT_TIDE], names)] == [
         (f"{BEFORE} → and KTR?", (KILN,)),
         ("Which optimizer does KTR use?", (KILN,)),
         (f"{BEFORE} → and KTR?", (TIDE,)),
@@ -87,9 +89,9 @@ def test_a_name_is_asked_about_alike_and_looked_for_in_the_paper_in_focus(names)
     ]
 
 
-def test_only_the_last_question_is_the_one_that_is_asked():
-    assert asked_last("how many? → and KTR?") == "and KTR?"
-    assert asked_last("how many?") == "how many?"
+def test_only_the_last_question_is_the_one_that_is_asked(names):
+    assert asked_last(understand("is A → B fast?", [ABOUT_TIDE], names)[0].searched) == "is A → B fast?"
+    assert asked_last("is A → B fast?") == "is A → B fast?"
 
 
 def test_the_focus_follows_names_answers_and_what_a_person_says(names):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragscience.ask.phrase_search import Phrase
 from ragscience.ask.router import route
 from ragscience.ask.slots import slots_of
 from ragscience.core.records import Filters
@@ -63,6 +64,12 @@ def test_the_year_of_a_citing_paper_is_asked_for(ask):
 def test_an_acronym_counts_with_what_it_stands_for(ask):
     said = ask("Which papers mention a queen excluding gate?")
     assert said.startswith("2 papers have “queen excluding gate” (also as “QEG”) in the text")
+
+
+def test_a_name_is_found_by_its_plural_in_a_description_and_with_its_marks(ask):
+    assert ask("Which papers mention QEGs?").startswith("2 papers have “QEG")
+    assert ask("who used QEGs instead of Walls?").startswith("2 papers have “QEG")
+    assert Phrase("C++").in_text("in C++, not in C") == [(3, 6)]
 
 
 def test_conditions_and_filters_narrow_it(ask):
