@@ -107,7 +107,7 @@ def understand(
     is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(_words(question))
     behind = TurnReading(question, about, state.questions, IN_FOCUS if about and not named else 0.0)
     readings = [behind, *_in_place(question, state, named, names)]
-    if files and state.focus and set(files).isdisjoint(state.focus):  # a thing of its: "and BERT?"
+    if readings[1:] and state.focus and set(files).isdisjoint(state.focus):  # a thing of its: "and BERT?"
         readings.append(replace(behind, files=state.focus))
     if about and not named:
         readings.append(TurnReading(question, about, prior=IN_FOCUS))
