@@ -83,7 +83,7 @@ QUESTIONS = Adapter(
 )
 READER = Adapter(
     Path(__file__).with_name("span_reader.safetensors"),
-    "2a05fcacc9fa8f9e071211be45d9a25e7c4cf548a10643e9d4586944b75c8a03",
+    "60c8eff67fcc854ed26542d92cdb510deb17d2c38ed3b916e81fe4d9025b4e34",
     in_integers=True,
 )
 
