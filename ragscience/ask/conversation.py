@@ -51,6 +51,7 @@ OF_LIBRARY = frozenset(("papers", "library", "articles", "studies"))
 ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
 PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
 WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
+PRONOUN = re.compile(r"\b(?:it|this|that|they|them)\b", re.IGNORECASE)
 LISTED = re.compile(rf"\b(?P<place>{'|'.join(PLACES)}) (?:one|paper)\b|\b(?:both|they|them|their|these|those)\b", re.I)
 """What points at one or all of the papers that were listed."""
 
@@ -111,6 +112,10 @@ def understand(
         readings.append(replace(behind, files=state.focus))
     if about and not named:
         readings.append(TurnReading(question, about, prior=IN_FOCUS))
+    pronoun = PRONOUN.search(question, 0, named[0].start) if named else None
+    if pronoun and len(state.focus) == 1 and state.focus[0] not in files:  # "how is that different from BERT?"
+        both = f"{question[: pronoun.start()]}{names.short(state.focus[0])}{question[pronoun.end() :]}"
+        readings.append(TurnReading(both))
     return (*readings, replace(alone, is_only_searched=not is_of_all))
 
 

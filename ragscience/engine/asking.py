@@ -161,7 +161,7 @@ def small_talk(run: QuestionRun) -> Answer:
     """The answer to "thanks" or "hello": a line, without a search."""
     began, timings = time.time(), Timings()
     timings.add("total_ms", 0.0, began)
-    block = Block("text", "Ask me something about your papers, or `/help` for what else can be done.")
+    block = Block("text", "Glad to help: ask me something about your papers, or `/help` for what else can be done.")
     found = Found(run.question, run.answer_profile.name, (), signals={"routed": 1.0})
     return _answer(run, Routed("small_talk", "Nothing was searched for.", (block,), confidence=None), found, timings)
 
