@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ragscience.core.records import Turn
+from ragscience.core.tokenizing import terms
 from ragscience.search.names import LEAST_SURE
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ QUESTIONS_BACK = 2
 """Questions that a turn is read behind."""
 IN_FOCUS = 0.2
 """What a reading within the papers in focus is preferred by where the turn names none: in all papers something fits."""
+FEWEST_TERMS = 2
+"""Content words that a turn needs to be a question by itself."""
 MOST_LISTED = 12
 """Papers of an answer that "the second one" and "them" may mean."""
 POLITE = frozenset(
@@ -94,7 +97,8 @@ def understand(
 ) -> tuple[TurnReading, ...]:
     """The readings of `question` after `history`; `focus` (files) replaces the papers in focus, () by none.
 
-    Of readings that are answered alike the first counts. The last is the question as it stands.
+    Of readings that are answered alike the first counts. "and base?", with too few words of its own, is read behind the
+    questions before it alone.
     """
     state = state_after(history, names)
     if focus is not None:
@@ -111,6 +115,8 @@ def understand(
     if readings[1:] and state.focus and set(files).isdisjoint(state.focus):  # a thing of its: "and BERT?"
         readings.append(replace(behind, files=state.focus))
     if about and not named:
+        if len(set(terms(question))) < FEWEST_TERMS:
+            return tuple(readings)
         readings.append(TurnReading(question, about, prior=IN_FOCUS))
     pronoun = PRONOUN.search(question, 0, named[0].start) if named else None
     if pronoun and len(state.focus) == 1 and state.focus[0] not in files:  # "how is that different from BERT?"

@@ -85,8 +85,10 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     People and the year that stand with it are the work's, another year is that of the papers.
     """
     library, said = context.library, slots.thing
+    if slots.described and slots.described not in said:
+        said = f"{slots.described}, {said}" if said else slots.described
     asking = frozenset(terms(" ".join(frame_words(("thing", "library")))))
-    words = (frozenset(terms(said)) | (frozenset(terms(slots.without_names)) - asking)) - _OTHERS
+    words = (frozenset(terms(said)) | (frozenset(terms(slots.question)) - asking)) - _OTHERS
     if not words:
         return None
     years = slots.conditions.years

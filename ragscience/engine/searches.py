@@ -169,7 +169,7 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
         kept = replace(filters, paper_ids=ids) if ids and not (filters.papers or filters.paper_ids) else filters
         found = search_in_parts(run, reading.searched, kept, profile)
         found = replace(found, about=reading.files)
-        if len(readings) == 1:
+        if len(readings) == 1 and not reading.before:
             return found
         likely = worth(found, run.answer_context)
         results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))

@@ -66,12 +66,15 @@ def test_the_first_reading_of_a_turn(names, turns, question, searched, files):
 
 def test_a_turn_is_also_read_as_it_stands_in_the_paper_in_focus_and_in_all(names):
     assert [
-        (" ".join(each.searched.split()), each.files) for each in understand("what does it read?", [ABOUT_TIDE], names)
+        (" ".join(each.searched.split()), each.files)
+        for each in understand("what does it read at night?", [ABOUT_TIDE], names)
     ] == [
-        (f"{BEFORE} → what does it read?", (TIDE,)),
-        ("what does it read?", (TIDE,)),
-        ("what does it read?", ()),
+        (f"{BEFORE} → what does it read at night?", (TIDE,)),
+        ("what does it read at night?", (TIDE,)),
+        ("what does it read at night?", ()),
     ]
+    (only,) = understand("and base?", [ABOUT_TIDE], names)
+    assert (only.before, only.files) == ((BEFORE,), (TIDE,))
 
 
 def test_a_pronoun_beside_a_name_is_the_paper_in_focus(names):
@@ -82,8 +85,12 @@ def test_a_pronoun_beside_a_name_is_the_paper_in_focus(names):
 
 def test_the_library_is_asked_about_all_papers_only_by_who_says_so(names):
     asked = {turn: understand(turn, [ABOUT_TIDE], names)[-1].is_only_searched for turn in
-             ("and how many?", "how many papers are there?", "and KTR?")}  # fmt: skip
-    assert asked == {"and how many?": True, "how many papers are there?": False, "and KTR?": False}
+             ("and how many wide rivers?", "how many papers are there in the library?", "and KTR?")}  # fmt: skip
+    assert asked == {
+        "and how many wide rivers?": True,
+        "how many papers are there in the library?": False,
+        "and KTR?": False,
+    }
 
 
 def test_a_name_is_asked_about_alike_and_looked_for_in_the_paper_in_focus(names):

@@ -51,6 +51,7 @@ def test_a_work_that_the_library_lacks_is_found_by_its_rare_words_in_an_entry(as
     assert ask("Which papers cite the work on bees, the one by Adam Moor and friends?").endswith(
         "Adam Moor. Bees. 1999.”"
     )
+    assert "Warm hives in cold" in ask("who cites the paper on warm hives by Lind and others?")
     nearest = ask("Which papers cite Adam (Wasps)?")
     assert nearest.startswith("1 paper cites what comes nearest to “Adam (Wasps)”; “Wasps” is in no entry.")
     assert ask("Which papers cite Wasps?") == "I found “Wasps” in the references of no other paper."
