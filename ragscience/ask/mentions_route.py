@@ -20,6 +20,13 @@ from ragscience.graph.citing import Citations, ReferenceEntry, entries
 _MOST_LISTS = 400
 """Passages of references that are read for a work."""
 _OTHERS = frozenset(("et", "al"))
+_OF_PAPERS = re.compile(
+    r"\b(?:from|in|of|since|after|before|until|by|than|to|and) (?:19|20)\d\d\b|\b(?:19|20)\d\d (?:papers|articles)\b",
+    re.IGNORECASE,
+)
+"""A year of the papers that cite, not of the work."""
+_YEAR, _FIRST_AUTHOR = re.compile(r"(?:19|20)\d\d"), 40
+"""Characters of an entry in which its first author stands."""
 _AS_BEST, _LEAST_HELD = 0.8, 0.3
 """The share, by rarity, that an entry of a work has of those of its words that the best one has, and of them all."""
 _MOST_SHOWN = 20
@@ -82,7 +89,7 @@ def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Ro
 def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     """The papers with the entry that has most of the words that a work goes by, rare ones above all; None without any.
 
-    People and the year that stand with it are the work's, another year is that of the papers.
+    People and the year that stand with it are the work's; "from 2018" is the year of the papers.
     """
     library, said = context.library, slots.thing
     if slots.described and slots.described not in said:
@@ -91,9 +98,8 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     words = (frozenset(terms(said)) | (frozenset(terms(slots.question)) - asking)) - _OTHERS
     if not words:
         return None
-    years = slots.conditions.years
-    its_own = years is not None and str(years[0]) in said
-    conditions = replace(slots.conditions, authors=(), years=None if its_own else years)
+    years = slots.conditions.years if _OF_PAPERS.search(slots.question) else None
+    conditions = replace(slots.conditions, authors=(), years=years)
     papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     lists = library.select(replace(context.filters, kinds=("reference",), paper_ids=tuple(papers)))
     ids = library.keywords.search(slots.question, _MOST_LISTS, lists)[0].tolist() if papers else []
@@ -101,8 +107,11 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     every = [(paper, entry, words & {*terms(entry.text)}) for paper in read for entry in entries(library, paper)]
     with_word = Counter(word for _, _, held in every for word in held)
     rarity = {word: math.log(1 + len(every) / (1 + with_word[word])) for word in sorted(words)}
+    year = {word for word in words if _YEAR.fullmatch(word)} if years is None else set()
+    cited = [each for each in every if year & each[2] and (each[2] - year) & {*terms(each[1].text[:_FIRST_AUTHOR])}]
+    every = cited or every  # "Cobbe et al. 2021" is one work, whatever else is said of it
     worth = [sum(rarity[word] for word in sorted(held)) for _, _, held in every]
-    least = max(_AS_BEST * max(worth, default=0.0), _LEAST_HELD * sum(rarity.values()))
+    least = max(_AS_BEST * max(worth, default=0.0), 0.0 if cited else _LEAST_HELD * sum(rarity.values()))
     found = [each for each, score in zip(every, worth, strict=True) if score >= least]
     lacking = words.difference(*(held for _, _, held in found))
     without = [word for word in dict.fromkeys(re.findall(r"[\w-]+", said)) if lacking.intersection(terms(word))]

@@ -65,6 +65,8 @@ class Routed:
     """As `Answer.confidence`."""
     for_llm: bool = False
     """Whether a language model, where there is one, answers from `hits` instead."""
+    likely: float = 1.0
+    """How likely the question is one for the library itself."""
     nothing_found: bool = False
     """Whether the blocks say that the library has nothing of it: the answer is then a refusal."""
 

@@ -14,6 +14,8 @@ from ragscience.core.tokenizing import language_of
 _LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.4, 0.25
 """Probability from which on a question is none for the passages (docs/choices.md); the least one of help on a topic of
 the program; and of another kind itself."""
+SURE = 0.9
+"""Probability from which on the passages are not asked as well."""
 _SAYS_I = re.compile(r"\b(?:i|i've|my|mine|me)\b", re.IGNORECASE)
 
 
@@ -29,7 +31,7 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
     routed = element_route.answer(slots, context)
     if routed is not None:
         return routed
-    kind = None if language_of(question) else kind_of(slots, context)
+    kind, likely = (None, 0.0) if language_of(question) else kind_of(slots, context)
     if kind is None or (leans and kind.by == "mentions_route"):
         return None
     if kind.needs in ("paper", "two papers") and not slots.papers:
@@ -37,7 +39,8 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
         if not slots.papers:
             return _unknown_paper(slots.described) if kind.by == "paper_facts" else None
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{kind.by}").answer
-    return answer(kind.name, slots, context)
+    routed = answer(kind.name, slots, context)
+    return routed and replace(routed, likely=likely)
 
 
 def _unknown_paper(name: str) -> Routed:
@@ -47,11 +50,11 @@ def _unknown_paper(name: str) -> Routed:
     return Routed("papers", f"Looked for a paper called “{name}”.", (Block("text", said),), nothing_found=True)
 
 
-def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
-    """The kind of the question, of those that what it names allows; None for a question to the passages."""
+def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
+    """The kind of the question, of those that what it names allows, None for one to the passages; and how likely."""
     known = context.probabilities(slots.masked)
     if not len(known):
-        return None
+        return None, 0.0
     papers = len(slots.papers)
     allowed = {
         "": True,
@@ -67,6 +70,8 @@ def kind_of(slots: Slots, context: RouteContext) -> Kind | None:
     against = next(p for kind, p in every.items() if kind.name == PASSAGES)
     best = max(chances, key=lambda kind: chances[kind])
     total = sum(chances.values())
-    is_likely = total >= _LEAST * (total + against) if best.needs else chances[best] >= _LEAST_OF_HELP
+    likely = total / (total + against)
+    is_likely = likely >= _LEAST if best.needs else chances[best] >= _LEAST_OF_HELP
     is_sure = is_likely and chances[best] > max(lacking, _LEAST_OF_BEST)
-    return best if is_sure else None
+    asks_more = best.by == "paper_facts" and bool(slots.extra)  # "in which year did PAPER's trial begin"
+    return best if is_sure and not asks_more else None, likely if best.needs else 1.0

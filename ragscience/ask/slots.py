@@ -58,6 +58,8 @@ _OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
 _MOST_POINTED_AT = 6
 _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers)", re.IGNORECASE)
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
+_MARK = re.compile(r"\b(?:X\d|Smith|2018|ICML)\b")
+"""What stands for a name in `Slots.masked`."""
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
 
@@ -125,8 +127,8 @@ class Slots:
 
     @property
     def extra(self) -> frozenset[str]:
-        """Its terms besides the names of papers and the words that ask."""
-        words = [word for word in _WORD.findall(self.without_names) if word.casefold() not in STOP_WORDS]
+        """Its terms besides names of papers, people and venues, years, and the words that ask."""
+        words = [word for word in _WORD.findall(_MARK.sub(" ", self.masked)) if word.casefold() not in STOP_WORDS]
         frame = tokenize(" ".join(frame_words(_OF_PAPERS) | frame_words(_OF_LIBRARY)))
         return frozenset(tokenize(" ".join(words))) - frozenset(frame)
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from ragscience.ask.answer_blocks import as_text
 from ragscience.ask.answer_context import AnswerRequest
-from ragscience.ask.answers import answer, likely_answered
+from ragscience.ask.answers import answer, likely_answered, worth
+from ragscience.ask.confidence import LOW
 from ragscience.ask.conversation import is_small_talk
 from ragscience.ask.route_records import RouteContext, Routed
-from ragscience.ask.router import route
+from ragscience.ask.router import SURE, route
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import ModelProblem, RagScienceError
 from ragscience.core.records import Answer, Block, Found
@@ -127,7 +128,10 @@ def _once(first: tuple[str, ...], more: list[str]) -> tuple[str, ...]:
 
 
 def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | None:
-    """The answer, or what a language model is to answer from; None for a question that no route takes."""
+    """The answer from the library itself, or the passages to answer from; None for a question that no route takes.
+
+    A question that is not surely for the library itself is answered from passages where these are worth it.
+    """
     if request.plain or not run.library.about.chunks:
         return None
     began, started, timings = time.time(), time.perf_counter(), Timings()
@@ -144,6 +148,10 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
                 break
     if routed is None:
         return None
+    if routed.likely < SURE:
+        found = search_readings(run, request.filters, run.answer_profile)
+        if worth(found, run.answer_context) >= LOW:
+            return found
     verdict = ""
     if _is_corrective(run, request):  # a route has not searched, so its own confidence says whether it answers
         held = "correct" if routed.confidence == "high" else "ambiguous"

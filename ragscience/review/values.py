@@ -86,7 +86,10 @@ class Value:
 
 
 def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[Value]:
-    """What the passages say, the likeliest first, each value once. Raises ModelProblem."""
+    """What the passages say, the likeliest first, each value once; of a list names alone, where there are any.
+
+    Raises ModelProblem.
+    """
     places = {unit.place: unit for hit in hits for unit in units_of(hit)}
     matches = readers.matcher(column.question, [hit.chunk for hit in hits]) if readers.matcher and hits else None
     asked, pieces = pieces_of(column.question, list(places.values()), matches)
@@ -105,7 +108,8 @@ def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[V
     for piece in pieces if column.kind == "list" else ():
         sure = likelihood(column, piece, asked, _BESIDE)
         found += [_value(column, each, piece, sure) for each in beside_name(column, joined_lines(piece.unit.text))]
-    return _once(found)
+    named = [each for each in found if all(map(_is_of_name, each.text.split()))]
+    return _once(named or found if column.kind == "list" else found)
 
 
 def likelihood(column: Column, piece: Piece, asked: Asked, span: float) -> float:
