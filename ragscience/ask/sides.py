@@ -9,14 +9,15 @@ from itertools import chain, pairwise, zip_longest
 from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.search.named_papers import asked_about
-from ragscience.search.names import LEAST_SURE, MentionedPaper, PaperNames
+from ragscience.search.names import LEAST_SURE, NOUN, MentionedPaper, PaperNames
 
 MOST_SIDES = 4
 FEWEST_TERMS = 2
 """Content words that a clause must have besides names; one with fewer leaves out what the clause before it said."""
 _CLAUSE = re.compile(
-    r"[?;] |[.!] (?=[A-Z])|,? (?:and|but|or|while|whereas) "
-    r"(?=(?:what|which|who|whose|how|why|when|where|does|do|did|is|are|was|were)\b)",
+    r"[?;] |[.!] (?=(?-i:[A-Z]))|,? (?:and|but|or|while|whereas) "
+    r"(?=(?:(?:in|at|on|of|for|from|by|(?:up )?to) )?(?:what|which|who|whose|how)\b"
+    r"|(?:why|when|where|does|do|did|is|are|was|were)\b)",
     re.IGNORECASE,
 )
 _ASKING = frozenset("what which who whose how why when where does do did is are was were".split())  # noqa: SIM905
@@ -24,6 +25,9 @@ _ASKING = frozenset("what which who whose how why when where does do did is are 
 _VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|with)) ", re.IGNORECASE)
 _AGAINST = frozenset("vs versus than against while whereas but compared opposed".split())  # noqa: SIM905
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
+_PREPOSITION = re.compile(r"^(?:of|in|on|for|with|by|at|from) ", re.IGNORECASE)
+_IS_NAMED = re.compile(rf"\w*[A-Z\d]|\b{NOUN}\b")
+_AND = re.compile(r",? and ", re.IGNORECASE)
 _JOINS = re.compile(
     r"\b(?:versus|vs(?!\.)|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and)\b|"
     r"\b(?:n?or|to)\b|\bvs\.|[,;:?/]|[.!] (?=[A-Z])",
@@ -57,10 +61,13 @@ def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
 
 def parts_of(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """The sides of a question; without any, a search for each of its clauses, where it has two or more."""
-    clauses = [clause.strip(" ?.!,") for clause in _CLAUSE.split(" ".join(question.split()))]
-    whole = [clause for clause in clauses if len(set(terms(clause))) >= FEWEST_TERMS][:MOST_SIDES]
-    found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}") for clause in whole)
+    found = tuple(SubQuery(f"{clause[:1].upper()}{clause[1:]}") for clause in _clauses(question))
     return sides(question, names) or (found if len(found) > 1 else ())
+
+
+def _clauses(question: str) -> list[str]:
+    clauses = (clause.strip(" ?.!,") for clause in _CLAUSE.split(" ".join(question.split())))
+    return [clause for clause in clauses if len(set(terms(clause))) >= FEWEST_TERMS][:MOST_SIDES]
 
 
 def sides(question: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
@@ -128,15 +135,28 @@ def _end_of_word(text: str, at: int) -> int:
     return next((i for i in range(at, len(text)) if not (text[i].isalnum() or text[i] in "-_")), len(text))
 
 
-def compared(question: str) -> tuple[str, tuple[str, ...]]:
-    """(What is asked of both, the words for each) of two things that are set against each other; else ("", ())."""
+def compared(question: str) -> tuple[tuple[str, str], ...]:
+    """(What is asked, the words for what it is asked of) of two things that are set side by side; else nothing.
+
+    "Recall: A versus B", "A and B: which recall?", "the recall of A and of B" where both have a name or are papers, and
+    two clauses that are questions of their own.
+    """
     question = " ".join(question.split()).rstrip(" ?.,!")
+    clauses = _clauses(question)
+    if len(clauses) == 2:
+        return tuple((f"{clause}?", clause) for clause in clauses)
     head, colon, rest = question.partition(": ")
-    versus = _VERSUS.split(rest if colon else question)
-    things = versus if len(versus) == 2 else _LISTED.split(rest)
-    if not colon and len(versus) == 2:
-        head, things[0] = _shared_head(versus[0])
-    return (head, tuple(things)) if len(things) == 2 and all(map(terms, (head, *things))) else ("", ())
+    for asked, listed in ((head, rest), (rest, head)) if colon else (("", question),):
+        things = _VERSUS.split(listed)
+        is_apart = len(things) == 2 or asked is head
+        things = things if len(things) == 2 else (_LISTED if asked is head else _AND).split(listed)
+        if len(things) == 2 and not colon:
+            asked, things[0] = _shared_head(things[0])
+        things = [_PREPOSITION.sub("", thing.strip()) for thing in things]
+        is_apart |= all(map(_IS_NAMED.search, things))
+        if len(things) == 2 and is_apart and all(map(terms, (asked, *things))):
+            return tuple((f"{asked} {thing}?", thing) for thing in things)
+    return ()
 
 
 def _start(name: MentionedPaper) -> int:

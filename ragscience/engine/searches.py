@@ -201,14 +201,13 @@ def search_in_parts(run: QuestionRun, question: str, filters: Filters, profile: 
 
 def _described_sides(run: QuestionRun, question: str, filters: Filters, names: PaperNames) -> tuple[SubQuery, ...]:
     """The sides of a comparison of things that are not all names: each the paper that most of its passages are from."""
-    head, things = compared(question)
-    files = []
-    for thing in things:
+    things, files = compared(question), list[str]()
+    for _, thing in things:
         named = [one.file for one in names.in_text(thing) if one.strength >= LEAST_SURE]
         owners = [hit.chunk.file for hit in searched(run, thing, filters).hits[:_LOOKED_AT]] if not named else named[:1]
         files += [file for file in dict.fromkeys(owners) if 2 * owners.count(file) > len(owners)]
     is_two = len(set(files)) == len(files) == len(things) == 2
-    return tuple(SubQuery(f"{head} {t}?", (f,)) for t, f in zip(things, files, strict=True)) if is_two else ()
+    return tuple(SubQuery(text, (file,)) for (text, _), file in zip(things, files, strict=True)) if is_two else ()
 
 
 def _of_part(whole: Found, found: Found) -> Found:

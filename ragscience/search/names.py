@@ -237,7 +237,8 @@ SURELY_OWN = 3.0
 LONG = 5
 """Words of a title that names its paper whatever they are."""
 SHAPED_AT_LEAST = 0.8
-"""The least factor of usage of a name that is written as only names are: others use it because they mean the paper."""
+"""The least factor of usage of a name that is written as only names are, or before "paper": others use it because they
+mean the paper."""
 RARE, FEWEST_PASSAGES = 0.02, 500
 """A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
 PART_OF_WORD = 0.5
@@ -298,6 +299,7 @@ def strength_of(name: PaperName, usage: float, text: str, start: int, end: int) 
     if name.how == "file" and " " not in name.name:
         is_name = not _is_word(text[start:end]) or _PAPER_AFTER.match(text, end)
         return max(OF_FILE, name.base * usage) if is_name else 0.0, end
+    usage = max(usage, SHAPED_AT_LEAST) if _PAPER_AFTER.match(text, end) else usage
     return name.base * usage * _case_factor(name.name, text, start, end), end
 
 
