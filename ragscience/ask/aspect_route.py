@@ -188,7 +188,7 @@ class _AspectSentences:
         has_abstract = any(part.kind == "abstract" for part in self.paper.parts)
         zones = list[str]()
         for one in self.paper.sentences:
-            zone = _zone_of(one.section, one.kind)
+            zone = zone_of(one.section, one.kind)
             if not one.section and one.kind != "abstract":
                 zone = "other" if has_abstract else "abstract"
             zones.append(zone)
@@ -218,7 +218,7 @@ class _AspectSentences:
         return score + 0.5 * bool(aspect.gives and _OWN.search(text)) - 0.8 * bool(_LEANS.match(text))
 
 
-def _zone_of(section: str, kind: str) -> str:
+def zone_of(section: str, kind: str) -> str:
     """What a section is for: the innermost heading that says so; "method" where none does."""
     zones = _table()[1].items()
     named = (zone for name in reversed(section.split(" › ")) for zone, words in zones if words.search(name))

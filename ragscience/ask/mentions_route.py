@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from ragscience.ask.aspect_route import zone_of
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import RouteContext, Routed, label, listed, short_label
@@ -25,7 +26,7 @@ _OF_PAPERS = re.compile(
     re.IGNORECASE,
 )
 """A year of the papers that cite, not of the work."""
-_YEAR, _FIRST_AUTHOR = re.compile(r"(?:19|20)\d\d"), 40
+_YEAR, _FIRST_AUTHOR = re.compile(r"\b(?:19|20)\d\d\b"), 40
 """Characters of an entry in which its first author stands."""
 _AS_BEST, _LEAST_HELD = 0.8, 0.3
 """The share, by rarity, that an entry of a work has of those of its words that the best one has, and of them all."""
@@ -54,6 +55,8 @@ _SHOWN = 240
 """Characters of a quote."""
 _CLAIMING = ("uses", "evaluates", "compares_with")
 """Kinds that a place with the name does not settle."""
+_ASIDE = frozenset(("introduction", "related", "discussion", "future"))
+"""Zones of a paper where a name says nothing of what it does."""
 _OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
 _MOST_MARKS = 0.2
 """Of a sentence: the share of its characters that are neither letters nor blanks."""
@@ -61,11 +64,12 @@ _MOST_MARKS = 0.2
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The papers that have what the question names, or are about it; None where a search is the way."""
-    if slots.papers and len(slots.extra) > 1:
+    is_of_more = len(slots.extra) > 1
+    if slots.papers and is_of_more and kind != "cites":
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     if kind == "cites":
-        if not slots.papers:
+        if not slots.papers or is_of_more:
             return _citing_work(slots, context)
         return _citing(slots.papers[0], papers, context) if len(slots.papers) == 1 else None
     search = _Search(kind, papers, slots.papers, context)
@@ -95,10 +99,12 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     if slots.described and slots.described not in said:
         said = f"{slots.described}, {said}" if said else slots.described
     asking = frozenset(terms(" ".join(frame_words(("thing", "library")))))
-    words = (frozenset(terms(said)) | (frozenset(terms(slots.question)) - asking)) - _OTHERS
+    years = slots.conditions.years if _OF_PAPERS.search(slots.question) else None
+    year = frozenset(_YEAR.findall(slots.question) if years is None else ())
+    said_words = (frozenset(terms(said)) | (frozenset(terms(slots.question)) - asking)) - _OTHERS | year
+    words = frozenset(word for word in said_words if len(word) > 1)
     if not words:
         return None
-    years = slots.conditions.years if _OF_PAPERS.search(slots.question) else None
     conditions = replace(slots.conditions, authors=(), years=years)
     papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     lists = library.select(replace(context.filters, kinds=("reference",), paper_ids=tuple(papers)))
@@ -107,7 +113,6 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     every = [(paper, entry, words & {*terms(entry.text)}) for paper in read for entry in entries(library, paper)]
     with_word = Counter(word for _, _, held in every for word in held)
     rarity = {word: math.log(1 + len(every) / (1 + with_word[word])) for word in sorted(words)}
-    year = {word for word in words if _YEAR.fullmatch(word)} if years is None else set()
     cited = [each for each in every if year & each[2] and (each[2] - year) & {*terms(each[1].text[:_FIRST_AUTHOR])}]
     every = cited or every  # "Cobbe et al. 2021" is one work, whatever else is said of it
     worth = [sum(rarity[word] for word in sorted(held)) for _, _, held in every]
@@ -247,8 +252,18 @@ class _Search:
         counts = {key: min(len(one.found[key]) for one in each if key in one.found) for key in keys}
         return sorted(keys, key=lambda key: (-counts[key], key))
 
+    def _is_claiming(self, key: int, each: Sequence[_LookedUp]) -> bool:
+        """Whether a paper has a name where it says what it does itself."""
+        chunks = [place.chunk for one in each for place in one.found.get(key, {}).values()]
+        return any(zone_of(chunk.section, chunk.kind) not in _ASIDE for chunk in chunks)
+
     def _answered(self, each: Sequence[_LookedUp], joined: str = "and") -> Routed:
-        having = self._having(each, joined)
+        having, aside = self._having(each, joined), ""
+        if self.kind in _CLAIMING and (claiming := [key for key in having if self._is_claiming(key, each)]):
+            more = len(having) - len(claiming)
+            has = f"{counted(more, 'more paper')} {'has' if more == 1 else 'have'}"
+            aside = f" {has} it only in the introduction, related work or discussion." if more else ""
+            having = claiming
         names, many = listed([f"“{one.name}”" for one in each], joined), counted(len(self.papers), "paper")
         also = [f"“{name}”" for one in each for name in one.aliases]
         note = f"Looked for {listed([names, *also])} word for word in {many}."
@@ -263,7 +278,7 @@ class _Search:
         said = "" if all(one.is_whole for one in each) else "At least "
         said += counted(len(having), "other paper" if introduced else "paper")
         said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"
-        blocks, hits = [Block("text", f"{said} in the text.")], dict[int, Hit]()
+        blocks, hits = [Block("text", f"{said} in the text.{aside}")], dict[int, Hit]()
         for key in having:
             found = [[one.found[key][at] for at in sorted(one.found[key])] for one in each if key in one.found]
             quotes = [_best_quote(places) for places in found] if len(blocks) <= _MOST_SHOWN else []
