@@ -10,7 +10,7 @@ from functools import cache
 from ragscience.ask.aspect_route import zone_of
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
-from ragscience.ask.route_records import RouteContext, Routed, label, listed, short_label
+from ragscience.ask.route_records import RouteContext, Routed, has_author, label, listed, short_label
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
@@ -67,7 +67,11 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     is_of_more = len(slots.extra) > 1
     if slots.papers and is_of_more and kind != "cites":
         return None  # it asks for something in a paper
-    papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
+    conditions, years = slots.conditions, _OF_PAPERS.search(slots.question)
+    if kind == "cites" and slots.papers:  # the cited paper's own authors and year are no conditions
+        authors = tuple(name for name in conditions.authors if not has_author(slots.papers[0], name))
+        conditions = replace(conditions, authors=authors, years=conditions.years if years else None)
+    papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     if kind == "cites":
         if not slots.papers or is_of_more:
             return _citing_work(slots, context)

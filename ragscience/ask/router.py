@@ -40,7 +40,9 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
             return _unknown_paper(slots.described) if kind.by == "paper_facts" else None
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{kind.by}").answer
     routed = answer(kind.name, slots, context)
-    return routed and replace(routed, likely=likely)
+    if routed is None or likely >= SURE:
+        return routed
+    return replace(routed, likely=likely, confidence="medium" if routed.confidence == "high" else routed.confidence)
 
 
 def _unknown_paper(name: str) -> Routed:
@@ -73,5 +75,6 @@ def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
     likely = total / (total + against)
     is_likely = likely >= _LEAST if best.needs else chances[best] >= _LEAST_OF_HELP
     is_sure = is_likely and chances[best] > max(lacking, _LEAST_OF_BEST)
-    asks_more = best.by == "paper_facts" and bool(slots.extra)  # "in which year did PAPER's trial begin"
-    return best if is_sure and not asks_more else None, likely if best.needs else 1.0
+    if best.by == "paper_facts" and slots.extra:  # "in which year did PAPER's trial begin"
+        likely = min(likely, _LEAST)
+    return best if is_sure else None, likely if best.needs else 1.0
