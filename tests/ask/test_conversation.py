@@ -3,7 +3,7 @@
 import pytest
 
 from ragscience.ask.conversation import asked_last, state_after, understand
-from ragscience.ask.sides import in_its_papers, sides
+from ragscience.ask.sides import compared, in_its_papers, sides
 from ragscience.core.records import Turn
 from ragscience.library.store import Home, Library
 from ragscience.search.names import PaperNames
@@ -136,6 +136,7 @@ def test_the_focus_follows_names_answers_and_what_a_person_says(names):
 )  # fmt: skip
 def test_each_paper_of_a_comparison_has_its_own_question(names, question, parts):
     assert {each.papers[0]: each.text for each in sides(question, names)} == parts
+    assert compared("depth of the oak study and the elm study")[1] == ("depth of the elm study?", "the elm study")
 
 
 def test_a_query_is_for_the_papers_that_it_names(names):
