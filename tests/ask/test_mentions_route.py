@@ -59,7 +59,7 @@ def test_a_work_that_the_library_lacks_is_found_by_its_rare_words_in_an_entry(as
 
 def test_the_year_of_a_citing_paper_is_asked_for(ask):
     assert ask("Which papers from 2016 cite Adam (Bees)?").startswith("1 paper cites “Adam (Bees)”.")
-    assert ask("Who cites Bees, 1999?").endswith("Adam Moor. Bees. 1999.”")
+    assert ask("Which papers cite Adam (Bees, 1999)?").endswith("Adam Moor. Bees. 1999.”")
     assert ask("Which papers from 2018 cite Adam (Bees)?").startswith("I found “Adam (Bees)” in the references of no")
 
 
