@@ -40,7 +40,7 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
             return _unknown_paper(slots.described) if kind.by == "paper_facts" else None
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{kind.by}").answer
     routed = answer(kind.name, slots, context)
-    if routed is None or likely >= SURE:
+    if routed is None or likely >= SURE or kind.by == "aspect_route":  # which quotes the paper, as passages would
         return routed
     return replace(routed, likely=likely, confidence="medium" if routed.confidence == "high" else routed.confidence)
 
