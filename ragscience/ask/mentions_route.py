@@ -10,7 +10,7 @@ from functools import cache
 from ragscience.ask.aspect_route import zone_of
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
-from ragscience.ask.route_records import RouteContext, Routed, has_author, label, listed, short_label
+from ragscience.ask.route_records import Conditions, RouteContext, Routed, has_author, label, listed, short_label
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
@@ -64,18 +64,11 @@ _MOST_MARKS = 0.2
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The papers that have what the question names, or are about it; None where a search is the way."""
-    is_of_more = len(slots.extra) > 1
-    if slots.papers and is_of_more and kind != "cites":
-        return None  # it asks for something in a paper
-    conditions, years = slots.conditions, _OF_PAPERS.search(slots.question)
-    if kind == "cites" and slots.papers:  # the cited paper's own authors and year are no conditions
-        authors = tuple(name for name in conditions.authors if not has_author(slots.papers[0], name))
-        conditions = replace(conditions, authors=authors, years=conditions.years if years else None)
-    papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     if kind == "cites":
-        if not slots.papers or is_of_more:
-            return _citing_work(slots, context)
-        return _citing(slots.papers[0], papers, context) if len(slots.papers) == 1 else None
+        return _cites(slots, context)
+    if slots.papers and len(slots.extra) > 1:
+        return None  # it asks for something in a paper
+    papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     search = _Search(kind, papers, slots.papers, context)
     if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
         return about
@@ -88,13 +81,25 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
 
 
+def _cites(slots: Slots, context: RouteContext) -> Routed | None:
+    """The papers that cite what is named; its own authors and year are no conditions on them."""
+    asked, named = slots.conditions, slots.papers
+    if not _OF_PAPERS.search(slots.question):
+        asked = replace(asked, years=None)
+    if not named or len(slots.extra) > 1:
+        return _citing_work(slots, replace(asked, authors=()), context)
+    others = tuple(name for name in asked.authors if not has_author(named[0], name))
+    papers = {paper.paper_id: paper for paper in replace(asked, authors=others).fit(context.papers)}
+    return _citing(named[0], papers, context) if len(named) == 1 else None
+
+
 def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Routed:
     """The papers that cite one of the library."""
     found = [one for one in Citations.of(context.library).to(cited) if one.citing.paper_id in papers]
     return _entries_with(label(cited, year=False), [(one.citing, one.entry) for one in found], len(papers))
 
 
-def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
+def _citing_work(slots: Slots, conditions: Conditions, context: RouteContext) -> Routed | None:
     """The papers with the entry that has most of the words that a work goes by, rare ones above all; None without any.
 
     People and the year that stand with it are the work's; "from 2018" is the year of the papers.
@@ -103,13 +108,11 @@ def _citing_work(slots: Slots, context: RouteContext) -> Routed | None:
     if slots.described and slots.described not in said:
         said = f"{slots.described}, {said}" if said else slots.described
     asking = frozenset(terms(" ".join(frame_words(("thing", "library")))))
-    years = slots.conditions.years if _OF_PAPERS.search(slots.question) else None
-    year = frozenset(_YEAR.findall(slots.question) if years is None else ())
-    said_words = (frozenset(terms(said)) | (frozenset(terms(slots.question)) - asking)) - _OTHERS | year
-    words = frozenset(word for word in said_words if len(word) > 1)
+    year = frozenset(() if conditions.years else _YEAR.findall(slots.question))
+    its_own = (frozenset(terms(said)) | (frozenset(terms(slots.question)) - asking)) - _OTHERS | year
+    words = frozenset(word for word in its_own if len(word) > 1)
     if not words:
         return None
-    conditions = replace(slots.conditions, authors=(), years=years)
     papers = {paper.paper_id: paper for paper in conditions.fit(context.papers)}
     lists = library.select(replace(context.filters, kinds=("reference",), paper_ids=tuple(papers)))
     ids = library.keywords.search(slots.question, _MOST_LISTS, lists)[0].tolist() if papers else []

@@ -26,7 +26,8 @@ _VERSUS = re.compile(r",? (?:versus|vs\.?|against|(?:as |when )?compared (?:to|w
 _AGAINST = frozenset("vs versus than against while whereas but compared opposed".split())  # noqa: SIM905
 _LISTED = re.compile(r", (?:and )?| and | or ", re.IGNORECASE)
 _PREPOSITION = re.compile(r"^(?:of|in|on|for|with|by|at|from) ", re.IGNORECASE)
-_IS_NAMED = re.compile(rf"\w*[A-Z\d]|\b{NOUN}\b")
+_IS_NAMED = re.compile(rf"[A-Z\d]|\b{NOUN}\b")
+"""A thing that may be a paper's: with a capital or a digit, or called a paper."""
 _AND = re.compile(r",? and ", re.IGNORECASE)
 _JOINS = re.compile(
     r"\b(?:versus|vs(?!\.)|than|against|while|whereas|but|from|as opposed to|compared (?:to|with)|with that|and)\b|"

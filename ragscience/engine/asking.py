@@ -151,7 +151,7 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
     if routed.likely < SURE:
         found = search_readings(run, request.filters, run.answer_profile)
         if worth(found, run.answer_context) >= LOW:
-            return found
+            return found if run.llm is None else None  # a language model may yet rewrite what is searched for
     verdict = ""
     if _is_corrective(run, request):  # a route has not searched, so its own confidence says whether it answers
         held = "correct" if routed.confidence == "high" else "ambiguous"

@@ -86,7 +86,7 @@ class Value:
 
 
 def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[Value]:
-    """What the passages say, the likeliest first, each value once; of a list names alone, where there are any.
+    """What the passages say, the likeliest first, each value once; of a list names alone, where one is stated.
 
     Raises ModelProblem.
     """
@@ -108,8 +108,9 @@ def read_values(column: Column, hits: Sequence[Hit], readers: Readers) -> list[V
     for piece in pieces if column.kind == "list" else ():
         sure = likelihood(column, piece, asked, _BESIDE)
         found += [_value(column, each, piece, sure) for each in beside_name(column, joined_lines(piece.unit.text))]
-    named = [each for each in found if all(map(_is_of_name, each.text.split()))]
-    return _once(named or found if column.kind == "list" else found)
+    stated = (each for each in found if each.certainty >= STATED)
+    named = [each for each in stated if all(map(_is_of_name, each.text.split()))] if column.kind == "list" else []
+    return _once(named or found)
 
 
 def likelihood(column: Column, piece: Piece, asked: Asked, span: float) -> float:

@@ -48,9 +48,8 @@ def test_a_work_that_the_library_lacks_is_found_by_its_rare_words_in_an_entry(as
     said = ask("Which papers cite Adam (Bees)?")
     assert said.startswith("1 paper cites “Adam (Bees)”.\nWaggle (2016): “")
     assert "Adam Moor. Bees. 1999.”" in said
-    assert ask("Which papers cite the work on bees, the one by Adam Moor and friends?").endswith(
-        "Adam Moor. Bees. 1999.”"
-    )
+    bees = ask("Which papers cite the work on bees, the one by Adam Moor and friends?")
+    assert bees.endswith("Adam Moor. Bees. 1999.”")
     assert "Warm hives in cold" in ask("who cites the paper on warm hives by Lind and others?")
     nearest = ask("Which papers cite Adam (Wasps)?")
     assert nearest.startswith("1 paper cites what comes nearest to “Adam (Wasps)”; “Wasps” is in no entry.")
@@ -104,14 +103,11 @@ def test_one_or_the_other_is_enough(ask):
     assert len(items) == 4
 
 
-@pytest.mark.parametrize(
-    ("question", "files"),
-    [
-        ("do I have papers on dances or cold winters?", ["hives.pdf", "waggle.pdf"]),
-        ("any papers about dances?", ["waggle.pdf"]),
-        ("got any cold winter articles", ["hives.pdf"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "files"), [
+    ("do I have papers on dances or cold winters?", ["hives.pdf", "waggle.pdf"]),
+    ("any papers about dances?", ["waggle.pdf"]),
+    ("got any cold winter articles", ["hives.pdf"]),
+])  # fmt: skip
 def test_papers_on_a_subject_are_those_that_have_it_in_the_title(ask, question, files):
     intro, *items = ask(question).split("\n")
     assert intro.endswith("by title, abstract or meaning; others may touch on it.")
@@ -162,14 +158,11 @@ def ask_subjects(tmp_path_factory):
         yield lambda question: engine.ask(AskRequest(question))
 
 
-@pytest.mark.parametrize(
-    ("question", "papers"),
-    [
-        ("which papers are about baking?", ["bread"]),
-        ("papers on insects", ["bees"]),
-        ("do I have papers about the ocean or volcanoes?", ["magma", "tides"]),
-    ],
-)
+@pytest.mark.parametrize(("question", "papers"), [
+    ("which papers are about baking?", ["bread"]),
+    ("papers on insects", ["bees"]),
+    ("do I have papers about the ocean or volcanoes?", ["magma", "tides"]),
+])  # fmt: skip
 def test_papers_on_a_subject_are_near_it_though_none_has_its_words(ask_subjects, question, papers):
     answer = ask_subjects(question)
     assert sorted(name for name in SUBJECTS if f"{name}.pdf" in answer.text) == papers
@@ -178,3 +171,10 @@ def test_papers_on_a_subject_are_near_it_though_none_has_its_words(ask_subjects,
 @pytest.mark.parametrize("subject", ["kidney failure", "graph neural networks"])
 def test_no_paper_is_on_a_subject_that_none_is_near(ask_subjects, subject):
     assert "by title, abstract or meaning" not in ask_subjects(f"papers about {subject}").text
+
+
+def test_passages_come_before_a_kind_that_is_not_sure(ask_subjects, monkeypatch):
+    monkeypatch.setattr("ragscience.engine.asking.SURE", 1.1)
+    for least, taken in ((0.0, "passages"), (1.1, "papers")):
+        monkeypatch.setattr("ragscience.engine.asking.LOW", least)
+        assert ask_subjects("papers on insects").route == taken
