@@ -12,8 +12,12 @@ name         the name is another
 reversed     what is said is denied or turned round
 true         what is true
 
+number       the number is another
 wrong paper  what is true of another paper
 overclaim    what is true, of all cases
+
+The `--second` sentences were written by somebody else, from the papers alone, and are longer: those about `papers` are
+its open half.
 
 With `--draft` they are the sentences of a draft that cites the papers without a page, as `query.py check` holds them.
 supported: ticked, the mistake of all kinds but "true"; unsupported: warned of, the mistake of "true". What is weak is
@@ -37,7 +41,8 @@ from benchmarks.corpora import data_folder
 from benchmarks.report import REPOSITORY
 
 SENTENCES = REPOSITORY / "benchmarks" / "questions" / "checking.jsonl"
-KINDS = ("mark", "other", "factor", "unit", "name", "reversed")
+SECOND = SENTENCES.with_name("checking_second.jsonl")
+KINDS = ("mark", "other", "number", "factor", "unit", "name", "reversed", "overclaim")
 Case = dict[str, Any]
 
 
@@ -47,14 +52,17 @@ def main() -> int:
     parser.add_argument("--half", choices=("open", "closed", "both"), default="open")
     parser.add_argument("--misses", action="store_true", help="name the sentences that were judged wrongly")
     parser.add_argument("--draft", action="store_true", help="as sentences of a draft")
+    parser.add_argument("--second", action="store_true", help="the sentences that somebody else wrote")
     parser.add_argument("--seed", type=int, default=1, help="of the wrong papers and the overclaims")
     asked = parser.parse_args()
     if data_folder() is None:
         print("checking: skipped, as ../shared/data is not on this machine")
         return 0
+    every = list(second_cases() if asked.second else cases())
+    every = [case for case in every if asked.half in ("both", case["half"])]
     if asked.draft:
-        return draft(asked.half, asked.seed, misses=asked.misses)
-    judged = list(_judged(asked.half))
+        return draft(every, asked.seed, misses=asked.misses)
+    judged = list(_judged(every))
     for kind in ("true", *KINDS, "false"):
         mine = [case for case in judged if case["kind"] == kind or (kind == "false" and case["kind"] != "true")]
         shares = []
@@ -84,6 +92,15 @@ def cases() -> Iterator[Case]:
             }
 
 
+def second_cases() -> Iterator[Case]:
+    """The second set, whose spoilt sentences are whole."""
+    for line in SECOND.read_text(encoding="utf-8").splitlines():
+        fact = json.loads(line)
+        where = {"file": fact["file"], "page": fact["page"], "half": fact["half"]}
+        for kind, text in (*(("true", said) for said in fact["says"]), *fact["spoilt"]):
+            yield {**where, "kind": kind, "text": text}
+
+
 def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
     """The Wilson score interval of a share (E. B. Wilson, JASA 22, 1927)."""
     if not of:
@@ -93,7 +110,7 @@ def wilson(hits: int, of: int, z: float = 1.96) -> tuple[float, float]:
     return (middle - half) / (1 + extra), (middle + half) / (1 + extra)
 
 
-def draft(half: str, seed: int, *, misses: bool) -> int:
+def draft(every: Sequence[Case], seed: int, *, misses: bool) -> int:
     """Check a draft that is made of the sentences, and print what is held, flagged and on the right page."""
     from ragscience.core.settings import Settings
     from ragscience.library.store import Home, Library
@@ -106,12 +123,13 @@ def draft(half: str, seed: int, *, misses: bool) -> int:
     for folder in ("papers", "papers2"):
         with Library.open(Home(library_home(folder, fresh=False))) as library:
             files = [paper.file for paper in library.papers()]
-            mine = [case for case in cases() if case["file"] in files and half in ("both", case["half"])]
+            mine = [case for case in every if case["file"] in files]
             true = [case for case in mine if case["kind"] == "true"]
             for case in pick.sample(true, len(true) // 4):
                 other = pick.choice([file for file in files if file != case["file"]])
                 mine.append({**case, "kind": "wrong paper", "file": other})
-            for case in pick.sample(true, len(true) // 4):
+            has_overclaims = any(case["kind"] == "overclaim" for case in mine)
+            for case in () if has_overclaims else pick.sample(true, len(true) // 4):
                 more = pick.choice(["in all cases", "on every task", "without exception", "as is proven"])
                 mine.append({**case, "kind": "overclaim", "text": f"{case['text'].removesuffix('.')} {more}."})
             text = "\n\n".join(f"{case['text'].removesuffix('.')} ({case['file']})." for case in mine)
@@ -154,7 +172,7 @@ def _print_draft(kind: str, mine: list[Case], flags: Sequence[str]) -> None:
     print(f"{kind:11} of {len(mine):4}: {'; '.join(shown)}")
 
 
-def _judged(half: str) -> Iterator[Case]:
+def _judged(every: Sequence[Case]) -> Iterator[Case]:
     from ragscience.ask.check import check
     from ragscience.core.records import Hit
     from ragscience.core.settings import Settings
@@ -165,11 +183,11 @@ def _judged(half: str) -> Iterator[Case]:
     for folder in ("papers", "papers2"):
         with Library.open(Home(library_home(folder, fresh=False))) as library:
             chunks = {paper.file: library.paper_chunks(paper.paper_id) for paper in library.papers()}
-        for case in cases():
+        for case in every:
             near = range(case["page"] - 1, case["page"] + 2)
             given = [c for c in chunks.get(case["file"], ()) if c.page_start in near or c.page_end in near]
             hits = [Hit(rank, chunk, 0.5, {}, ("dense",)) for rank, chunk in enumerate(given, start=1)]
-            if hits and half in ("both", case["half"]):
+            if hits:
                 said = f"{case['text'].removesuffix('.')} ({case['file']}, p.{case['page']})."
                 yield {**case, "verdict": check(said, hits, read=read).sentences[0].verdict}
 

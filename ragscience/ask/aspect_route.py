@@ -15,10 +15,12 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from ragscience.ask.paper_text import PaperSentence, PaperText
-from ragscience.ask.route_records import RouteContext, Routed, label
+from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, Hit
 from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.graph.graph_records import canonical
+from ragscience.graph.local_extraction import own_names
 from ragscience.search.names import PaperNames
 
 _ASKED = {
@@ -35,6 +37,7 @@ _OF_SEVERAL = (("Method", 2), ("Results", 2))
 """Of each of several papers."""
 _MOST_PAPERS = 6
 _MOST_ANNOUNCED = 10
+_MOST_NAMES, _MOST_PLACES = 12, 4
 _BEGINNING = 3
 """Sentences from which a summary begins where none says what the paper does."""
 _LEANS = re.compile(
@@ -59,6 +62,8 @@ class Aspect:
     zones: dict[str, float]
     gives: str = ""
     values: bool = False
+    types: tuple[str, ...] = ()
+    """Of the graph's entities: names of these types are what is asked for."""
 
 
 def _words(texts: Sequence[str], behind: str = "") -> re.Pattern[str]:
@@ -73,7 +78,7 @@ def _table() -> tuple[dict[str, Aspect], dict[str, re.Pattern[str]]]:
     found = dict[str, Aspect]()
     for name, one in given.items():
         words, heading = _words(one.pop("words"), r"\b"), _words([one.pop("heading", "(?!)")])
-        found[name] = Aspect(name, words, heading, **one)
+        found[name] = Aspect(name, words, heading, types=tuple(one.pop("types", ())), **one)
     return found, zones
 
 
@@ -108,6 +113,7 @@ def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | No
             blocks.insert(0, Block("table", part.text.strip(), paper.cite([caption, part]), text))
     if not blocks:
         return None
+    blocks = [*said.named(aspect, found), *blocks]
     hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
     note = (
         f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
@@ -181,6 +187,20 @@ class _AspectSentences:
             if not wanted or wanted & {*terms(one.text), *terms(one.section)}
         ]
         return [one for score, one in sorted(scored, key=lambda each: -each[0]) if score >= _LEAST]
+
+    def named(self, aspect: Aspect, sentences: Sequence[PaperSentence]) -> list[Block]:
+        """The names of the aspect's types in its sentences, those of most sentences first, with the places of some."""
+        known = own_names(self.paper.chunks, frozenset(aspect.types))
+        found = dict[str, list[tuple[str, PaperSentence]]]()
+        for one in sentences if known.kinds else ():
+            for match in {canonical(match[0]): match[0] for match in known.pattern.finditer(one.text)}.items():
+                if match[0] in known.kinds and not (match[1].islower() or self.is_named(match[1])):
+                    found.setdefault(match[0], []).append((match[1], one))
+        best = sorted(found.values(), key=len, reverse=True)[:_MOST_NAMES]
+        cited = {place.page: place for each in best for place in each[0][1].citations}
+        what = aspect.name.replace("_", " ")
+        said = f"Its sentences on {what} name {listed([each[0][0] for each in best])}."
+        return [Block("text", said, tuple(cited.values())[:_MOST_PLACES])] if best else []
 
     @cached_property
     def _zones(self) -> list[str]:

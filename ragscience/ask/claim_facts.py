@@ -32,7 +32,9 @@ _PART_OF_PAPER = re.compile(
 _EACH_PART = re.compile(r"\d+(?:\.\d+)*")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\s?\d{3})+(?!\d)")
 _POWER = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s*+[×x*·]\s*+10\s*+(?:\^\s*+)?+\{?+\(?+([-+]?\d++)")
-_TIMES_MORE = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?+)\s?(k|m|b|thousand|million|billion|trillion)\b", re.IGNORECASE)
+_TIMES_MORE = re.compile(
+    r"(?<![\w.])(?<!\w-)(\d++(?:\.\d++)?+)\s?(k|m|b|thousand|million|billion|trillion)\b", re.IGNORECASE
+)
 _NUMBERED_NAME = re.compile(r"(?<![^\s(\"“])([^\W\d_a-z][^\W\d_]*+)-(?=\d)")
 _WORD = re.compile(
     r"(?<![\w.])\.\d+|\d+(?:\.\d+)?(?:[eE][-+]?\d+(?![^\W_]))?|n['’]t\b|[^\W\d_](?:(?!n['’]t\b)[^\W_])*+(?:['’](?!t\b)[^\W\d_]+)?|[^\W_]+"
@@ -59,8 +61,9 @@ _UNITS = _by_first(
     week weeks|month months|year years|kb kilobyte kilobytes|mb megabyte megabytes|gb gigabyte gigabytes
     tb terabyte terabytes|percent|nm|mm|cm|m|km|mg|g gram grams|kg|ml|l|hz|khz|mhz|ghz"""
 )
-_MORE = frozenset({"over", "above", "exceeding", "beyond", "more than", "greater than", "larger than", "at least"})
-_LESS = frozenset({"under", "below", "less than", "fewer than", "smaller than", "at most", "up to"})
+_MORE = frozenset({"exceeding", "more than", "greater than", "larger than", "at least"})
+_LESS = frozenset({"less than", "fewer than", "smaller than", "at most"})
+"""Before a number; "over" and "up to" say other things as well."""
 _NEGATORS = frozenset(
     {"not", "no", "never", "neither", "nor", "without", "cannot", "none", "nothing", "hardly", "n't", "n’t"}
 )
@@ -181,7 +184,7 @@ class Said:
                 float(word),
                 float(_SPELLED.get(match.group().casefold(), match.group().casefold().partition("e")[0])),
                 _UNITS.get(next(iter(words[i + 1 : i + 2]), ""), ""),
-                _bound(words[max(0, i - 2) : i]),
+                _bound(words[max(0, i - 3) : i]),
                 match.group().isalpha(),
                 f"{self._plain[: match.start()]}how many{self._plain[match.end() :]}",
             )
@@ -250,8 +253,8 @@ def _is_number(word: str) -> bool:
 
 
 def _bound(before: Sequence[str]) -> str:
-    bounds = {" ".join(before), *before[-1:]}
-    return ">" if bounds & _MORE else "<" if bounds & _LESS else ""
+    bounds, is_denied = {" ".join(before[-2:]), *before[-1:]}, before[:-2] in (["no"], ["not"])
+    return "<>"[is_denied] if bounds & _LESS else "><"[is_denied] if bounds & _MORE else ""
 
 
 @lru_cache(maxsize=1 << 15)
@@ -313,16 +316,13 @@ def alteration(claim: Said, page: Said) -> Difference | None:
     return None
 
 
-def opposites_of(word: str) -> frozenset[str]:
-    """The stems that would turn a comparison with the word round; none of most words."""
-    return _opposites().get(_stem(word), frozenset())
-
-
 def _replaced(gone: frozenset[str], new: frozenset[str], claim: Said, page: Said) -> str:
     """What has come in the place of what is gone: another "number", "unit" or "name", or the "opposite"; else ""."""
-    for kind, is_kind in (("number", lambda word: word[0].isdigit()), ("unit", _UNITS.__contains__)):
-        if any(map(is_kind, gone)) and any(map(is_kind, new)):
-            return kind
+    if any(word[0].isdigit() for word in gone) and any(word[0].isdigit() for word in new):
+        return "number"
+    before, now = ({_UNITS[word] for word in words if word in _UNITS} for words in (gone, new))
+    if before and now and before != now:
+        return "unit"
     if any(_opposites().get(_stem(word), frozenset()) & set(map(_stem, gone)) for word in new):
         return "opposite"
     names = claim.names | page.names

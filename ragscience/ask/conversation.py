@@ -53,6 +53,7 @@ OF_LIBRARY = frozenset(("papers", "library", "articles", "studies"))
 """Who says one of these may ask of all papers."""
 ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
 PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
+_OPENING = re.compile(rf"(?:(?:{'|'.join(sorted(POLITE))})\b[\s,.!;:–-]*)+", re.IGNORECASE)
 WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
 PRONOUN = re.compile(r"\b(?:it|this|that|they|them)\b", re.IGNORECASE)
 LISTED = re.compile(rf"\b(?P<place>{'|'.join(PLACES)}) (?:one|paper)\b|\b(?:both|they|them|their|these|those)\b", re.I)
@@ -103,8 +104,13 @@ def understand(
     state = state_after(history, names)
     if focus is not None:
         state = replace(state, focus=tuple(focus), listed=())
+    if is_small_talk(question):
+        return (TurnReading(question),)
+    opening = _OPENING.match(question)
+    if opening and state.questions and terms(question[opening.end() :]):  # "thanks, and who wrote it?"
+        question = question[opening.end() :]
     alone = TurnReading(question)
-    if not state.questions or is_small_talk(question):
+    if not state.questions:
         return (alone,)
     named = _surely_named(question, names)
     files = _files_of(named)

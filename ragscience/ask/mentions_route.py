@@ -82,12 +82,12 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
 
 
 def _cites(slots: Slots, context: RouteContext) -> Routed | None:
-    """The papers that cite what is named; its own authors and year are no conditions on them."""
+    """The papers that cite what is named; its authors, its year and words of its title are no conditions on them."""
     asked, named = slots.conditions, slots.papers
     if not _OF_PAPERS.search(slots.question):
         asked = replace(asked, years=None)
     if not named or len(slots.extra) > 1:
-        return _citing_work(slots, replace(asked, authors=()), context)
+        return _citing_work(slots, replace(asked, authors=(), venue=""), context)
     others = tuple(name for name in asked.authors if not has_author(named[0], name))
     papers = {paper.paper_id: paper for paper in replace(asked, authors=others).fit(context.papers)}
     return _citing(named[0], papers, context) if len(named) == 1 else None

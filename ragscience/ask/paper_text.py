@@ -58,6 +58,11 @@ class PaperText:
         self.paper = paper
 
     @cached_property
+    def chunks(self) -> list[StoredChunk]:
+        """Its passages."""
+        return self._library.paper_chunks(self.paper.paper_id)
+
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         """All elements in the order of the text; those of a damaged page are left out."""
         starts = {page.number: page.start for page in self._library.contents(self.paper.paper_id).pages}
@@ -111,10 +116,9 @@ class PaperText:
 
     def hits(self, citations: Sequence[Citation], by: str) -> tuple[Hit, ...]:
         """The passages that hold most of what is cited, in the order of the citations, at most eight."""
-        chunks = self._library.paper_chunks(self.paper.paper_id)
         chosen: dict[int, StoredChunk] = {}
         for cited in citations:
-            shared = [(min(one.end, cited.end) - max(one.start, cited.start), -one.ordinal, one) for one in chunks]
+            shared = [(min(one.end, cited.end) - max(one.start, cited.start), -one.ordinal, one) for one in self.chunks]
             most = max(shared, default=None, key=lambda each: each[:2])
             if most is not None and most[0] > 0:
                 chosen.setdefault(most[2].chunk_id, most[2])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from ragscience.ask.claim_facts import UNIVERSAL, Difference, Number, Said, alteration, opposites_of, squeezed
+from ragscience.ask.claim_facts import UNIVERSAL, Difference, Number, Said, alteration, squeezed
 from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
 from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import ModelProblem
@@ -40,9 +40,9 @@ _BEHIND = 0.5
 """Log-odds by which the reader may prefer another place: it is not so sure of itself."""
 _SURELY = 0.5
 """Probability from which on another name that the reader finds counts."""
-_ALMOST = 0.8
-"""Of the nearest line's share: other lines that say as much of the claim."""
 _BESIDE_UNITS = 3
+_FEW = 3
+"""A number in words up to this is often the writer's own: "both of the two", "on one page"."""
 _BESIDE = 25
 """Characters around a span in which a number's unit is looked for."""
 _CLOSING = re.compile(r"[.!?…”\"'’)\]]*")
@@ -54,7 +54,7 @@ class Claim(Said):
     def __init__(self, text: str, *, quoted: bool = False, own: str = "") -> None:
         super().__init__(text)
         self._own = frozenset(stems(own))
-        """The names of the paper that it is held against: its own lines say "we" and "our model"."""
+        """The names of the paper that it is held against and its authors': its own lines say "we" and "our model"."""
         self.quoted = quoted
         """Whether it says that it is word for word on a page."""
         self.verbatim: dict[Place, Quote] | None = None
@@ -152,39 +152,42 @@ class Judge:
         by_strength = lambda place: strength(self.by_words(claim, [place]))  # noqa: E731
         return tuple(sorted(places, key=by_strength, reverse=True)[:1])
 
+    def share_beside(self, claim: Claim, nearest: Sequence[PageUnit]) -> float:
+        """Share of the claim's terms that the first lines of `nearest` and those around them hold, 0 to 1."""
+        return claim.share_in(*(unit.around for unit in nearest[:_BESIDE_UNITS]))
+
     def nearest(self, claim: Claim, places: Sequence[Place]) -> list[tuple[PageSpan, PageUnit]]:
         """The sentences and rows of these pages that share most terms with the claim, with those around them, 8."""
         units = [(span, unit) for span in self._index.spans(places) for unit in span.units]
-        by_share = lambda one: claim.share_in(one[1]) + claim.share_in(one[1].around) / 2  # noqa: E731
-        return sorted(units, key=by_share, reverse=True)[:_READ_UNITS]
+
+        def nearness(one: tuple[PageSpan, PageUnit]) -> float:
+            unit = one[1]
+            numbers = sum(number.is_in(unit.around) for number in claim.numbers) / max(1, len(claim.numbers))
+            return claim.share_in(unit) + (claim.share_in(unit.around) + numbers) / 2
+
+        return sorted(units, key=nearness, reverse=True)[:_READ_UNITS]
 
     def doubts(self, claim: Claim, nearest: Sequence[PageUnit], places: Sequence[Place]) -> Iterator[Difference]:
-        """What the claim says and the lines around the nearest ones do not, as `nearest` gives them.
+        """What the claim says and the paper, at `places`, does not; `nearest` are its lines, as `nearest` gives them.
 
-        That is a number, with its unit and bound, that no row of a table about the same has; that something holds
-        always; a "not"; the opposite of their word. Stricter than `by_words`, which leaves it open whether other lines
-        of the pages say so.
+        That is what the nearest line, nearly the same, says otherwise; the numbers, with unit and bound, that no line
+        around these and no row about the same has; names that are nowhere; and words by which it says more.
         """
-        shares = [claim.share_in(unit) + claim.share_in(unit.around) / 2 for unit in nearest]
-        near = [unit.around for unit, share in zip(nearest, shares, strict=True) if share >= _ALMOST * shares[0]]
-        beside = [unit.around for unit in nearest[:_BESIDE_UNITS]]
-        words = frozenset(word for text in beside for word in text.words)
-        there = frozenset(term for text in near for term in text.terms)
-        numbers = [number for number in claim.numbers if not (number.spelled and number.value == 1)]  # "on one page"
-        lacking = [number for number in numbers if not any(number.is_said_in(text) for text in near)]
+        if altered := alteration(claim, nearest[0]):
+            yield altered
+        words = frozenset(word for unit in nearest[:_BESIDE_UNITS] for word in unit.around.words)
+        numbers = [number for number in claim.numbers if not (number.spelled and number.value <= _FEW)]
+        lacking = [number for number in numbers if not any(number.is_said_in(unit.around) for unit in nearest)]
+        spans = self._index.spans(places)
         if lacking:
-            units = (unit for span in self._index.spans(places) for unit in span.units)
+            units = (unit for span in spans for unit in span.units)
             rows = [unit for unit in units if unit.is_row and claim.share_in(unit) >= WEAK_THRESHOLD]
             lacking = [number for number in lacking if not any(number.is_said_in(row) for row in rows)]
         for number in lacking:
             printed = dict.fromkeys(one.shown for one in nearest[0].numbers)
             yield Difference("number", number.shown, ", ".join(printed))
+        yield from (Difference("name", name) for name in claim.names if not _has_name(claim, name, spans))
         yield from (Difference("overclaim", word) for word in claim.words if word in UNIVERSAL and word not in words)
-        if claim.negates and not any(text.negates for text in beside):
-            yield Difference("denial", "not")
-        for word in claim.words:
-            if (opposites := opposites_of(word) & there) and not frozenset(stems(word)) & there:
-                yield Difference("opposite", word, " ".join(sorted(opposites)))
 
     def by_words(self, claim: Claim, places: Sequence[Place]) -> Finding:
         """How far the pages at `places` together hold `claim`, by its words.
@@ -205,7 +208,7 @@ class Judge:
         if differences or not is_near:
             return Finding("unsupported", round(min(share, WEAK_THRESHOLD), 4), quotes, differences=differences)
         lines = [quote.unit.around if quote.unit.is_row else quote.unit for quote in quotes]
-        denied = all(_near(claim, quote).negates != claim.negates for quote in quotes)
+        denied = all(_near(claim, quote.unit).negates != claim.negates for quote in quotes)
         is_held = claim.share_in(*lines) >= _NEARLY_ALL and not (denied or claim.quoted)
         is_held &= any(quote.unit.is_row or claim.density_in(quote.unit) >= _DENSE for quote in quotes)
         return Finding("supported" if is_held else "weak", round(share, 4), quotes)
@@ -257,22 +260,24 @@ class Judge:
 
 def _contradictions(claim: Claim, quotes: Sequence[Quote], spans: Sequence[PageSpan]) -> Iterator[Difference]:
     """The numbers and names of the claim that the pages lack, and where their best lines say otherwise."""
-    files = [squeezed(span.place[0]) for span in spans]
-    near = (_near(claim, quote) for quote in quotes if quote.share >= WEAK_THRESHOLD)
+    near = (_near(claim, quote.unit) for quote in quotes if quote.share >= WEAK_THRESHOLD)
     altered = [found for text in near if (found := alteration(claim, text)) is not None]
     yield from altered
     for number in () if any(one.kind == "number" for one in altered) else claim.numbers:
         if not number.spelled and not any(number.is_in(span) for span in spans):
             printed = dict.fromkeys(each.shown for quote in quotes for each in quote.unit.numbers)
             yield Difference("number", number.shown, ", ".join(printed))
-    for name in claim.names:
-        if not any(name in file for file in files) and not any(s.holds_name(name) for s in spans):
-            yield Difference("name", name)
+    yield from (Difference("name", name) for name in claim.names if not _has_name(claim, name, spans))
 
 
-def _near(claim: Claim, quote: Quote) -> Said:
-    """The line of the quote; with those beside it where it says less than half of the claim."""
-    return quote.unit if claim.share_in(quote.unit) >= SUPPORT_THRESHOLD else quote.unit.around
+def _has_name(claim: Claim, name: str, spans: Sequence[PageSpan]) -> bool:
+    """Whether a name of the claim is the paper's own, in a file's name or in the text."""
+    return claim.owns(name) or any(name in squeezed(span.place[0]) or span.holds_name(name) for span in spans)
+
+
+def _near(claim: Claim, unit: PageUnit) -> Said:
+    """The line; with those beside it where it says less than half of the claim."""
+    return unit if claim.share_in(unit) >= SUPPORT_THRESHOLD else unit.around
 
 
 def _is_read(number: Number, texts: Sequence[str], read: Reader) -> bool:

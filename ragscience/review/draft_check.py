@@ -154,7 +154,7 @@ class DraftChecker:
     def _finding(self, text: str, paper: Paper, page: int) -> _Finding:
         """What the page that is cited holds, else the best of the paper."""
         names = [text[one.start : one.end] for one in self._named(text) if one.paper_id == paper.paper_id]
-        claim = Claim(text, own=" ".join(names))
+        claim = Claim(text, own=" ".join([*names, *paper.metadata.authors]))
         judge, places = self._judge_of(paper.paper_id) or (None, [])
         assert judge is not None  # noqa: S101 - the caller has looked
         nearest = judge.nearest(claim, places)
@@ -164,10 +164,9 @@ class DraftChecker:
             best = judge.judge(claim, judge.best_place(claim, dict.fromkeys(span.place for span, _ in nearest)))
             found = best if found is None else max(found, best, key=strength)
         self.warnings |= dict.fromkeys(judge.warnings)
-        doubts = () if found.verbatim else judge.doubts(claim, [unit for _, unit in nearest], places)
-        told = {one.kind for one in found.differences}
-        differences = (*found.differences, *dict.fromkeys(one for one in doubts if one.kind not in told))
-        share = max(found.score, claim.share_in(nearest[0][1].around))
+        lines = [unit for _, unit in nearest]
+        differences = () if found.verbatim else tuple(dict.fromkeys(judge.doubts(claim, lines, places)))
+        share = max(found.score, judge.share_beside(claim, lines))
         if found.verdict == "supported" and not differences:
             verdict = "held"
         elif share < SUPPORT_THRESHOLD:

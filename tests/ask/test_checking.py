@@ -146,19 +146,13 @@ def test_what_cites_nothing_is_never_supported(text, verdict):
 @pytest.mark.parametrize(
     "text",
     [
-        "I could not find this in your papers.",
-        "No information found for the price of bananas.",
-        "The passages do not mention bananas.",
-        "Is that what you asked?",
-        "Here is what the papers say:",
-        "Sure, happy to help!",
-        "## Training of the big models",
-        "It is what it is.",
-        "Found in 2 papers: attention.pdf, my decoding.pdf",
-        "Found in 1 paper: decoding.pdf",
+        "I could not find this in your papers.", "No information found for the price of bananas.",
+        "The passages do not mention bananas.", "Is that what you asked?", "Here is what the papers say:",
+        "Sure, happy to help!", "## Training of the big models", "It is what it is.",
+        "Found in 2 papers: attention.pdf, my decoding.pdf", "Found in 1 paper: decoding.pdf",
         "2 papers speak of this: attention.pdf, my decoding.pdf",  # the same in a history of before
     ],
-)
+)  # fmt: skip
 def test_what_says_nothing_is_no_claim(text):
     assert verdicts(f"{text}\n\nTraining took 3.5 days for the big models [1].") == ["no-claim", "supported"]
 

@@ -43,6 +43,9 @@ def checked(checker, text, **how):
         ("We tracked 421 bees with harmonic radar", "partly", [("number", "421", "412")]),
         ("In dense fog they fly faster than in the sun", "partly", [("opposite", "faster", "slower")]),
         ("Honeybees do not steer by polarised light", "partly", [("denial", "do not", "")]),
+        ("No more than 412 bees were tracked by harmonic radar", "partly", [("number", "<412", "412")]),
+        ("Lee and Cho tracked bees with harmonic radar", "held", []),  # the paper's authors
+        ("The Bombus-7B bees were tracked with harmonic radar", "partly", [("name", "bombus7b", "")]),
         ("Honeybees always steer by polarised light", "partly", [("overclaim", "always", "")]),
         ("The mean flight speed in fog was 3.7 metres per second", "held", []),
         ("The committee discussed the budget of the ministry", "not held", []),
@@ -81,7 +84,7 @@ def test_the_papers_own_name_need_not_be_in_its_lines(tmp_path):
         "(Lee and Cho, 2020)",
         "(Lee et al. 2019)",
         "[1]",
-        "(honey/bees.pdf)",
+        "(b/bees.pdf)",
     ],
 )
 def test_a_paper_is_cited_in_any_form(checker, cited):
