@@ -162,7 +162,7 @@ class Judge:
 
         def nearness(one: tuple[PageSpan, PageUnit]) -> float:
             unit = one[1]
-            numbers = sum(number.is_in(unit.around) for number in claim.numbers) / max(1, len(claim.numbers))
+            numbers = sum(number.is_in(unit) for number in claim.numbers) / max(1, len(claim.numbers))
             return claim.share_in(unit) + (claim.share_in(unit.around) + numbers) / 2
 
         return sorted(units, key=nearness, reverse=True)[:_READ_UNITS]
