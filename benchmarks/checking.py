@@ -65,6 +65,8 @@ def main() -> int:
     judged = list(_judged(every))
     for kind in ("true", *KINDS, "false"):
         mine = [case for case in judged if case["kind"] == kind or (kind == "false" and case["kind"] != "true")]
+        if not mine:
+            continue
         shares = []
         for verdict in ("supported", "unsupported"):
             count = sum(case["verdict"] == verdict for case in mine)
