@@ -65,14 +65,9 @@ def test_the_papers_own_name_need_not_be_in_its_lines(tmp_path):
         )
     }
     with make_library(tmp_path, papers, {"raft.pdf": Metadata(title="Raft: consensus for everyone")}) as library:
-        assert (
-            checked(DraftChecker(library, None), "Raft servers elect a leader by random timers (raft.pdf).")[0]
-            == "held"
-        )
-        assert (
-            checked(DraftChecker(library, None), "Bigtable servers elect a leader by random timers (raft.pdf).")[0]
-            != "held"
-        )
+        for name, is_held in (("Raft", True), ("Bigtable", False)):
+            said = f"{name} servers elect a leader by random timers (raft.pdf)."
+            assert (checked(DraftChecker(library, None), said)[0] == "held") == is_held
 
 
 @pytest.mark.parametrize(
