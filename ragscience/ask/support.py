@@ -175,8 +175,10 @@ class Judge:
         """
         if altered := alteration(claim, nearest[0]):
             yield altered
+        is_told = altered is not None and altered.kind == "number"
         words = frozenset(word for unit in nearest[:_BESIDE_UNITS] for word in unit.around.words)
-        numbers = [number for number in claim.numbers if not (number.spelled and number.value <= _FEW)]
+        asked = [] if is_told else claim.numbers
+        numbers = [number for number in asked if not (number.spelled and number.value <= _FEW)]
         lacking = [number for number in numbers if not any(number.is_said_in(unit.around) for unit in nearest)]
         spans = self._index.spans(places)
         if lacking:

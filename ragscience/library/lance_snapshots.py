@@ -302,7 +302,13 @@ class LanceSnapshot(Snapshot):
         kept = {one: codes for one, codes in found.items() if codes and len(codes) % CODE_BYTES == 0}
         return kept, [one for one, codes in found.items() if not codes]
 
-    def token_sizes(self) -> tuple[int, int]:
-        """As `Snapshot.token_sizes`."""
-        sizes = [size for (size,) in self.rows("passages", ["token_bytes"])] if self.state.chunks else []
-        return sum(sizes), sizes.count(0)
+    def token_bytes(self) -> int:
+        """As `Snapshot.token_bytes`."""
+        return sum(self._token_sizes())
+
+    def without_tokens(self) -> int:
+        """As `Snapshot.without_tokens`."""
+        return self._token_sizes().count(0)
+
+    def _token_sizes(self) -> list[int]:
+        return [size for (size,) in self.rows("passages", ["token_bytes"])] if self.state.chunks else []

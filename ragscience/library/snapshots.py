@@ -148,10 +148,14 @@ class Snapshot:
                 unkept.append(chunk_id)
         return found, unkept
 
-    def token_sizes(self) -> tuple[int, int]:
-        """(the size of all token vectors in bytes, how many passages have none)."""
+    def token_bytes(self) -> int:
+        """The size of all token vectors in bytes; each question asks for it."""
+        return self.state.token_bytes
+
+    def without_tokens(self) -> int:
+        """How many passages have no token vectors."""
         query = "SELECT COUNT(*) FROM vectors JOIN tokens USING (text_hash) WHERE LENGTH(tokens.row) <= 4"
-        return self.state.token_bytes, int(self.db.execute(query).fetchone()[0])
+        return int(self.db.execute(query).fetchone()[0])
 
     @property
     def version(self) -> int:

@@ -103,12 +103,12 @@ class Tokens(_Table):
     def size_bytes(self) -> int:
         """The size of all token vectors in bytes."""
         with self._database.now() as at:
-            return at.token_sizes()[0]
+            return at.token_bytes()
 
     def not_kept(self) -> int:
         """Of how many passages no token vectors are kept."""
         with self._database.now() as at:
-            return at.token_sizes()[1]
+            return at.without_tokens()
 
     def missing(self) -> tuple[list[int], list[int]]:
         """The passages whose token vectors are lost or damaged, and those of which none are kept; reads all of them."""
