@@ -113,7 +113,7 @@ def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | No
             blocks.insert(0, Block("table", part.text.strip(), paper.cite([caption, part]), text))
     if not blocks:
         return None
-    blocks = [*said.named(aspect, found), *blocks]
+    blocks = [*said.named(aspect, found), *blocks] if aspect.types else blocks
     hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
     note = (
         f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
@@ -192,7 +192,7 @@ class _AspectSentences:
         """The names of the aspect's types in its sentences, those of most sentences first, with the places of some."""
         known = own_names(self.paper.chunks, frozenset(aspect.types))
         found = dict[str, list[tuple[str, PaperSentence]]]()
-        for one in sentences if known.kinds else ():
+        for one in sentences:
             for match in {canonical(match[0]): match[0] for match in known.pattern.finditer(one.text)}.items():
                 if match[0] in known.kinds and not (match[1].islower() or self.is_named(match[1])):
                     found.setdefault(match[0], []).append((match[1], one))
