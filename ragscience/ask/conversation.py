@@ -53,7 +53,8 @@ OF_LIBRARY = frozenset(("papers", "library", "articles", "studies"))
 """Who says one of these may ask of all papers."""
 ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
 PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
-_OPENING = re.compile(rf"(?:(?:{'|'.join(sorted(POLITE))})\b[\s,.!;:–-]*)+", re.IGNORECASE)
+_OPENING = re.compile(rf"(?:(?:{'|'.join(sorted(POLITE))})\b(?!-)[ ,.!;:]*)+(?<=[,.!;:] )", re.IGNORECASE)
+"""Ends in a mark: "thanks. ", and not the "fine" of "fine-tuning"."""
 WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
 PRONOUN = re.compile(r"\b(?:it|this|that|they|them)\b", re.IGNORECASE)
 LISTED = re.compile(rf"\b(?P<place>{'|'.join(PLACES)}) (?:one|paper)\b|\b(?:both|they|them|their|these|those)\b", re.I)

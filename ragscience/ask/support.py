@@ -54,7 +54,7 @@ class Claim(Said):
     def __init__(self, text: str, *, quoted: bool = False, own: str = "") -> None:
         super().__init__(text)
         self._own = frozenset(stems(own))
-        """The names of the paper that it is held against and its authors': its own lines say "we" and "our model"."""
+        """The names of the paper that it is held against and its authors': its lines say "we" and "our model"."""
         self.quoted = quoted
         """Whether it says that it is word for word on a page."""
         self.verbatim: dict[Place, Quote] | None = None
@@ -175,9 +175,9 @@ class Judge:
         """
         if altered := alteration(claim, nearest[0]):
             yield altered
-        is_told = altered is not None and altered.kind == "number"
+        told = altered.kind if altered else ""
         words = frozenset(word for unit in nearest[:_BESIDE_UNITS] for word in unit.around.words)
-        asked = [] if is_told else claim.numbers
+        asked = [] if told == "number" else claim.numbers
         numbers = [number for number in asked if not (number.spelled and number.value <= _FEW)]
         lacking = [number for number in numbers if not any(number.is_said_in(unit.around) for unit in nearest)]
         spans = self._index.spans(places)
@@ -188,7 +188,8 @@ class Judge:
         for number in lacking:
             printed = dict.fromkeys(one.shown for one in nearest[0].numbers)
             yield Difference("number", number.shown, ", ".join(printed))
-        yield from (Difference("name", name) for name in claim.names if not _has_name(claim, name, spans))
+        names = [] if told == "name" else claim.names
+        yield from (Difference("name", name) for name in names if not _has_name(claim, name, spans))
         yield from (Difference("overclaim", word) for word in claim.words if word in UNIVERSAL and word not in words)
 
     def by_words(self, claim: Claim, places: Sequence[Place]) -> Finding:

@@ -154,7 +154,8 @@ class DraftChecker:
     def _finding(self, text: str, paper: Paper, page: int) -> _Finding:
         """What the page that is cited holds, else the best of the paper."""
         names = [text[one.start : one.end] for one in self._named(text) if one.paper_id == paper.paper_id]
-        claim = Claim(text, own=" ".join([*names, *paper.metadata.authors]))
+        authors = [author.rpartition(" ")[2] for author in paper.metadata.authors]
+        claim = Claim(text, own=" ".join([*names, *authors]))
         judge, places = self._judge_of(paper.paper_id) or (None, [])
         assert judge is not None  # noqa: S101 - the caller has looked
         nearest = judge.nearest(claim, places)

@@ -48,6 +48,7 @@ BEFORE = ABOUT_TIDE.question
         ([], "hello", "hello", ()),
         ([ABOUT_TIDE], "thanks a lot!", "thanks a lot!", ()),
         ([ABOUT_TIDE], "ok thanks, is it fast?", f"{BEFORE} → is it fast?", (TIDE,)),
+        ([ABOUT_TIDE], "fine-tuning data?", f"{BEFORE} → fine-tuning data?", (TIDE,)),
         ([ABOUT_TIDE], "how many layers does it have?", f"{BEFORE} → how many layers does it have?", (TIDE,)),
         ([ABOUT_TIDE, AND_KILN], "is it fast?", f"{BEFORE} → and KTR? → is it fast?", (KILN,)),
         ([ABOUT_TIDE, AND_KILN], "back to TideNet: how many layers?",
