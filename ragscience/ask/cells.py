@@ -143,6 +143,8 @@ _UNASKED = 0.04
 """What a row or a column loses by names that the question does not have, all of them: "BERT" is not "BERT + CRF"."""
 _SHORT_FORM = range(3, 6)
 """Letters of a short form that a word of the question begins with: "Acc." accuracy."""
+_SIGNS = "+⋆★"
+"""At the end of a name they make it another one: "BM25+"."""
 _LABEL_WORDS = 3
 _SAME = 1e-6
 _CAMEL = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]|\d+")
@@ -204,12 +206,13 @@ class _Question:
     def __init__(self, question: str, words: Words) -> None:
         self.words = words
         self._spelled = re.findall(r"[^\W_]+", question)
+        self._signs = frozenset(question)
         self._all = _terms(question)
         self._terms = frozenset[str]().union(*(found for found, _ in words))
 
     def name(self, text: str) -> _Name:
         """A name."""
-        own = _terms(text)
+        own = _terms(text) | {sign for sign in _SIGNS if text.endswith(sign) and sign not in self._signs}
         letters = "".join(filter(str.isalnum, text.casefold()))
         has = {term for term in self._terms if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
         has |= self._terms.intersection(terms(" ".join(_written_out(text, self._spelled))))

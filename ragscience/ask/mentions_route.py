@@ -15,7 +15,7 @@ from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
-from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms
+from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
 
 _MOST_LISTS = 400
@@ -32,12 +32,8 @@ _AS_BEST, _LEAST_HELD = 0.8, 0.3
 """The share, by rarity, that an entry of a work has of those of its words that the best one has, and of them all."""
 _MOST_SHOWN = 20
 _MOST_PAGES = 8
-_NOTHING_CALLED = 4
-"""Words: a longer phrase that no paper has is a description, for which a search is the way."""
 _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
-_SHAPED = re.compile(r"\w*[A-Z\d]\S*(?: \w*[A-Z\d]\S*)*")
-"""Words with a capital or a digit: the name in a description."""
 _APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 """A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
 nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
@@ -231,20 +227,35 @@ class _Search:
     context: RouteContext
 
     def of_name(self, name: str) -> Routed | None:
-        """The papers that have the name; None where none has the words and they are a description, not a name."""
-        whole, parts = self._looked_up(name), _TOGETHER.split(name)
-        if not self._having([whole]) and 1 < len(parts) <= _MOST_PARTS and all(parts):
-            return self._answered([self._looked_up(part) for part in parts], "or" if " or " in name else "and")
-        is_described = len(name.split()) > _NOTHING_CALLED or (name.islower() and self.kind != "mentions")
-        return None if is_described and not self._having([whole]) else self._answered([whole])
+        """The papers that have the name, or what of it says most; None where no text has that and it is no name."""
+        whole, parts = [self._looked_up(name)], _TOGETHER.split(name)
+        if self._having(whole):
+            return self._answered(whole)
+        joined = "or" if " or " in name else "and"
+        several = list(map(self._looked_up, parts)) if 1 < len(parts) <= _MOST_PARTS and all(parts) else whole
+        if self._having(several, joined):
+            return self._answered(several, joined)
+        for part in self._telling_parts(name):
+            looked_up = [self._looked_up(part)]
+            if self._having(looked_up):
+                return replace(self._answered(looked_up), confidence="medium")
+        return None if name.islower() and self.kind != "mentions" else self._answered(several, joined)
+
+    def _telling_parts(self, name: str) -> list[str]:
+        """What stands in a name of several words, begins and ends in rare ones and has half of its rarity or more."""
+        words = name.split()
+        of_word = [tokenize(word) for word in words]
+        known = self.context.library.keywords.frequencies(term for terms in of_word for term in terms)
+        rare = [sum(math.log(known.passages / (1 + known.having[term])) for term in terms) for terms in of_word]
+        spans = [(sum(rare[at:to]), at, to) for at in range(len(words)) for to in range(at + 1, len(words) + 1)]
+        telling = [span for span in spans if span[0] >= sum(rare) / 2 and of_word[span[1]] and of_word[span[2] - 1]]
+        return [" ".join(words[at:to]) for _, at, to in sorted(telling, reverse=True)[1:]]
 
     def _looked_up(self, name: str) -> _LookedUp:
         """The papers with the name, or with it without the word that says what it is, where more have that."""
         best = _LookedUp(name, (), {}, is_whole=True)
         first, _, last = name.rpartition(" ")
-        for each in (
-            [name, first] if first and last.islower() and not first.islower() else [name, *_SHAPED.findall(name)[:1]]
-        ):
+        for each in [name, first] if first and last.islower() and not first.islower() else [name]:
             found, is_whole = find_phrases([each], self.papers, self.context)
             if len(found) > len(best.found):
                 if aliases := aliases_of(each, found):

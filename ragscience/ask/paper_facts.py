@@ -96,7 +96,7 @@ def _sure(fact: str, paper: Paper) -> float:
 
 def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
     """The sentence that says it, with the line of the first page where it is printed."""
-    known, authors, (year, is_guess) = paper.metadata, paper.metadata.authors, year_of(paper)
+    known, authors, (year, by) = paper.metadata, paper.metadata.authors, year_of(paper)
     title = f"“{label(paper, year=False)}”"
     facts: dict[str, tuple[str, list[str]]] = {
         "pages": (f"{title} has {counted_places([paper])}", []),
@@ -104,10 +104,10 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
         "title": (f"{paper.file} is {title}", known.title.split()[:1]),
     }
     if year:
-        said = ": its first page does not say so, its arXiv id or its file's name does" if is_guess else ""
+        said = f": its first page does not say so, {by} does" if by else ""
         said += f", at {known.venue}" if known.venue else ""
         said += f" (first version {known.published})" if known.published else ""
-        facts["year"] = f"{title} is from {year}{said}", [] if is_guess else [str(year)]
+        facts["year"] = f"{title} is from {year}{said}", [] if by else [str(year)]
     if known.venue:
         where = f"{'in' if known.kind == 'article' else 'at'} {known.venue} {known.year or ''}".rstrip()
         facts["venue"] = f"{title} was published {where}", [known.venue, known.doi]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, year_of
+from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, year_of, years_of
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import SURE, counted_places
 from ragscience.core.records import Block, Paper
@@ -73,8 +73,11 @@ def _unknown(papers: Sequence[Paper], conditions: Conditions, order: str) -> lis
 
 
 def _line(paper: Paper, conditions: Conditions, order: str) -> str:
-    (year, is_guess), known = year_of(paper), paper.metadata
-    parts = [label(paper) + (f" ({year} by its arXiv id or its file's name)" if year and is_guess else "")]
+    known, years = paper.metadata, years_of(paper)
+    if conditions.years:
+        years = {year: by for year, by in years.items() if conditions.years[0] <= year <= conditions.years[1]}
+    year, by = next(iter(years.items()), (0, ""))
+    parts = [label(paper) + (f" ({year} by {by})" if by else "")]
     most = 6 if conditions.authors or order == "most authors" else 1
     if known.authors:
         others = " et al." if most == 1 else f" and {len(known.authors) - 5} more"

@@ -104,7 +104,7 @@ class Conditions:
         found = list(papers)
         if self.years:
             first, last = self.years
-            found = [paper for paper in found if first <= (year_of(paper)[0] or first - 1) <= last]
+            found = [paper for paper in found if any(first <= year <= last for year in years_of(paper))]
         for name in self.authors:
             found = [paper for paper in found if has_author(paper, name)]
         return of_venue(found, self.venue) if self.venue else found
@@ -129,13 +129,22 @@ def _is_cut(one: str, other: str) -> bool:
     return same or one.startswith(other) or other.startswith(one)
 
 
-def year_of(paper: Paper) -> tuple[int | None, bool]:
-    """(the paper's year, whether it is known only by the arXiv id or the file's name); None where nothing says it."""
-    stem = Path(paper.file).stem
-    arxiv, plain = _FILE_ARXIV.search(paper.metadata.arxiv_id or stem), _FILE_YEAR.search(stem)
-    if paper.metadata.year:
-        return paper.metadata.year, False
-    return (2000 + int(arxiv[1]) if arxiv else int(plain[1]) if plain else None), True
+def years_of(paper: Paper) -> dict[int, str]:
+    """The years that a paper may be said to be from, the likeliest first, each with what says so; "" for its page."""
+    stem, metadata = Path(paper.file).stem, paper.metadata
+    arxiv, plain = _FILE_ARXIV.search(metadata.arxiv_id or stem), _FILE_YEAR.search(stem)
+    years = {metadata.year: ""} if metadata.year else {}
+    if arxiv:
+        years.setdefault(2000 + int(arxiv[1]), "its arXiv id")
+    elif plain:
+        years.setdefault(int(plain[1]), "its file's name")
+    newest = metadata.newest_reference
+    return years or ({newest: "its newest reference"} if newest else {})
+
+
+def year_of(paper: Paper) -> tuple[int | None, str]:
+    """The first of `years_of`, and what says so; (None, "") where nothing does."""
+    return next(iter(years_of(paper).items()), (None, ""))
 
 
 def of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:

@@ -60,6 +60,7 @@ _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
 _MARK = re.compile(r"\b(?:X\d|Smith|2018|ICML)\b")
 """What stands for a name in `Slots.masked`."""
+_ANY_THING = "contrastive learning"
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
 
@@ -78,8 +79,21 @@ class Slots:
     """The papers that "it" or "these papers" mean where none is named: all that there are, where they are few."""
     described: str
     """The words of "the … study", where the question names no paper; else empty."""
-    masked: str
-    """The question with X1, X2 for papers, Smith for people, 2018 for years, ICML for venues."""
+    marks: tuple[tuple[tuple[int, int], str], ...]
+    """What stands for each name in `masked`, with the name's place."""
+
+    @property
+    def masked(self) -> str:
+        """The question with X1, X2 for papers, Smith for people, 2018 for years, ICML for venues."""
+        return _masked(self.question, self.marks)
+
+    @property
+    def with_any_thing(self) -> str:
+        """As `masked`, with another thing in the place of its own, if that has several words; else the same."""
+        start = self.question.find(self.thing)
+        span = start, start + len(self.thing)
+        outside = [mark for mark in self.marks if not _is_taken(mark[0], [span])]
+        return _masked(self.question, [*outside, (span, _ANY_THING)] if " " in self.thing else self.marks)
 
     @property
     def without_names(self) -> str:
@@ -201,7 +215,7 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     marks = [(span, f"X{number}") for number, span in enumerate(spans, 1)] + held
     marks += [((end + 1, noun.end()), "paper") for _, end in spans if (noun := _NOUN.match(question, end))]
     words = described[1].strip() if described is not None else ""
-    return Slots(question, tuple(papers.values()), spans, conditions, implied, words, _masked(question, marks))
+    return Slots(question, tuple(papers.values()), spans, conditions, implied, words, tuple(marks))
 
 
 def _masked(question: str, marks: Sequence[tuple[tuple[int, int], str]]) -> str:

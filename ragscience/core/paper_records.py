@@ -132,6 +132,8 @@ class Metadata:
     """Opens the file in Zotero: "zotero://open-pdf/library/items/ABCD2345"."""
     part: str = ""
     """What a further file of the same item is: "Supplement"; empty for the paper itself."""
+    newest_reference: int | None = None
+    """The year of the newest work that it cites."""
 
 
 LOST_PAGE = "could not be read"

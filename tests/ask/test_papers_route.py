@@ -1,11 +1,14 @@
 """Questions of the papers' metadata."""
 
+from dataclasses import replace
+
 import pytest
 
 from ragscience.ask.library_route import groups_of
+from ragscience.ask.route_records import years_of
 from ragscience.ask.router import route
 from ragscience.core.errors import NothingFound
-from ragscience.core.records import Filters
+from ragscience.core.records import Filters, Metadata
 from tests.ask.paper_library import context
 
 
@@ -53,9 +56,18 @@ def test_the_papers_that_fit(ask, question, files):
 def test_what_is_not_known_is_said(ask):
     said = ask("Which papers are from 2016?")
     assert "Of 1 paper the year is not known." in said
-    assert "2018 by its arXiv id or its file's name" in ask("Which papers are from 2018?")
+    assert "2018 by its file's name" in ask("Which papers are from 2018?")
     assert "Of 3 papers the venue is not known." in ask("Which papers appeared at ICBR?")
     assert "not sure" in ask("Which papers are from 2004?")
+
+
+def test_a_paper_is_from_the_year_of_its_print_and_that_of_its_first_version(bees):
+    paper = bees.papers()[0]
+    both = replace(paper, metadata=Metadata(year=2021, arxiv_id="2005.11401v4", newest_reference=2020))
+    assert years_of(both) == {2021: "", 2020: "its arXiv id"}
+    assert years_of(replace(paper, file="a.pdf", metadata=Metadata(newest_reference=1998))) == {
+        1998: "its newest reference"
+    }
 
 
 def test_the_filters_narrow_it(ask, bees):

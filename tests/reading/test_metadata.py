@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragscience.core.records import Metadata
 from ragscience.reading.author_names import last_name
-from ragscience.reading.paper_metadata import metadata_of
+from ragscience.reading.paper_metadata import metadata_of, newest_year
 from ragscience.reading.text_cleaning import clean_text, sensible_title
 from tests.reading.pages import BOLD, RAISED, body, line, page, row, span
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper
@@ -240,3 +240,13 @@ def test_clean_text_holds_nothing_dangerous_and_can_be_written(text):
 )
 def test_what_is_no_title_is_left_out(raw):
     assert sensible_title(raw) == ""
+
+
+def test_the_newest_year_that_is_cited():
+    cited = [
+        "[1] A. Lee. Bees. J. Hives 12:1990–2004, 1997.",
+        "[2] B. Ray. arXiv:2005.11401, 1999.",
+        "C. Wu. A trial, to appear 2199.",
+    ]
+    assert newest_year(cited, 2026) == 1999
+    assert newest_year([], 2026) is None
