@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ragscience.ask import aspect_route
 from ragscience.ask.citations import _Forms
 from ragscience.ask.phrase_search import Phrase
 from ragscience.engine import places
@@ -42,9 +41,6 @@ MADE = {
     "ragscience.graph.paper_map:_stands": lambda: [re.compile(r"(?<!\w)beam[\s-]*search", re.IGNORECASE)],
     "ragscience.graph.local_extraction:_pattern": lambda: [
         local_extraction._pattern({"beam search": {"beam search"}, "bert": {"BERT"}}, {"beam search"})
-    ],
-    "ragscience.ask.aspect_route:_words": lambda: [
-        pattern for one in aspect_route.aspects().values() for pattern in (one.words, one.heading)
     ],
     "ragscience.ask.phrase_search:__init__": lambda: [
         Phrase(text).pattern for text in ("label smoothing", "GPT-3", "Transformers")

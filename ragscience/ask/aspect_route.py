@@ -1,21 +1,23 @@
 """What a paper says of itself as a whole: a summary, its contributions, findings, limits, aims, and what it uses.
 
-aspects.toml has the aspects. Of each the sentences are chosen that hold its words where such sentences stand, after the
-classic features of extracts (Edmundson 1969, J. ACM 16(2)).
+Which sentences say so is told by a model of words, headings and places (said_of_paper.py).
 """
 
 from __future__ import annotations
 
+import math
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise, takewhile
-from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed, label, listed
+from ragscience.ask.said_of_paper import ASPECTS, chances
 from ragscience.ask.slots import Slots
 from ragscience.core.records import Block, Hit
 from ragscience.core.tokenizing import joined_lines, terms
@@ -24,74 +26,58 @@ from ragscience.graph.local_extraction import own_names
 from ragscience.search.names import PaperNames
 
 _ASKED = {
-    "summary": (("Method", 2), ("Results", 3), ("Limits", 2), ("Question", 1), ("Data", 2)),
-    "definition": (("Method", 2),),
-    "contributions": (("Contributions", 6),),
-    "findings": (("Results", 6),),
-    "limitations": (("Limits", 8),),
-    "aims": (("Method", 1), ("Question", 3)),
+    "summary": (("method", 2), ("results", 3), ("limits", 2), ("question", 1), ("data_sets", 2)),
+    "definition": (("method", 2),),
+    "contributions": (("contributions", 6),),
+    "findings": (("results", 6),),
+    "limitations": (("limits", 8),),
+    "aims": (("method", 1), ("question", 3)),
 }
 """The aspects that a kind of question asks for, and how many sentences; of the other kinds the one of their name."""
+_HEADINGS = {"question": "Question", "method": "Method", "data_sets": "Data", "results": "Results", "limits": "Limits"}
 _MOST_QUALIFIERS, _MOST_LISTED = 5, 20
-_OF_SEVERAL = (("Method", 2), ("Results", 2))
+_OF_SEVERAL = (("method", 2), ("results", 2))
 """Of each of several papers."""
 _MOST_PAPERS = 6
 _MOST_ANNOUNCED = 10
 _MOST_NAMES, _MOST_PLACES = 12, 4
 _BEGINNING = 3
 """Sentences from which a summary begins where none says what the paper does."""
+_TYPES = {"data_sets": ("DATASET", "CONCEPT"), "baselines": ("METHOD", "ALGORITHM", "CONCEPT")}
+"""Of the graph's entities: names of these types are what is asked for."""
+_HEADED = {
+    name: frozenset(terms(words))
+    for name, words in {
+        "limits": "limitations limits weaknesses drawbacks",
+        "contributions": "contributions",
+        "data_sets": "data datasets corpora benchmarks",
+        "baselines": "baselines compared",
+        "tasks": "tasks",
+        "metrics": "metrics measures",
+        "hyperparameters": "hyperparameters hyper",
+    }.items()
+}
+"""Words of a heading, of a table's caption, or of what announces a list, under which little else is said."""
+_UNDER_IT = 3.0
+"""What its odds are multiplied by, as a power of e."""
 _LEANS = re.compile(
     r"(?:this|these|those|it|they|such|that|thus|therefore|hence|also|but|and|so|second|third|finally|section|here)\b|"
     r".{0,300}\b(?:fig(?:ure)?s?|tables?|sections?|appendix|eqs?|equations?|above|below)\b",
     re.IGNORECASE,
 )
 """A sentence that says nothing by itself, or announces what stands elsewhere."""
+_ASIDE = 0.5
+"""What its chance is multiplied by, and that of a sentence in an appendix."""
 _IS_A = re.compile(r"((?:\S+ ){0,4}\S+) (?:is|are) (?:a|an|the)\b")
-_OWN = re.compile(r"\b(?:we|our|ours)\b", re.IGNORECASE)
-_LEAST, _LIKE = 1.5, 0.6
-"""The score from which on a sentence says an aspect; the share of its words that another may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Aspect:
-    """An aspect, as aspects.toml has it."""
-
-    name: str
-    words: re.Pattern[str]
-    heading: re.Pattern[str]
-    zones: dict[str, float]
-    gives: str = ""
-    values: bool = False
-    types: tuple[str, ...] = ()
-    """Of the graph's entities: names of these types are what is asked for."""
-
-
-def _words(texts: Sequence[str], behind: str = "") -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(texts)}){behind}", re.IGNORECASE)
-
-
-@cache
-def _table() -> tuple[dict[str, Aspect], dict[str, re.Pattern[str]]]:
-    """aspects.toml: the aspects and the zones, by name, in its order."""
-    given = tomllib.loads(Path(__file__).with_name("aspects.toml").read_text("utf-8"))
-    zones = {name: _words(words) for name, words in given.pop("zones").items()}
-    found = dict[str, Aspect]()
-    for name, one in given.items():
-        words, heading = _words(one.pop("words"), r"\b"), _words([one.pop("heading", "(?!)")])
-        found[name] = Aspect(name, words, heading, types=tuple(one.pop("types", ())), **one)
-    return found, zones
-
-
-def aspects() -> dict[str, Aspect]:
-    """All aspects, by name, in the order in which a summary has them."""
-    return _table()[0]
+_LEAST, _SURE, _LIKE = 0.15, 0.5, 0.6
+"""The chance from which on a sentence says an aspect, and surely does; the share of its words that another may have."""
 
 
 def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     """The sentences of the papers that say what was asked for; None where none does, or something else is asked."""
     papers = [_AspectSentences(PaperText(context.library, paper), context.names) for paper in slots.papers]
     if kind not in (*_ASKED, "comparison"):
-        return _listed(aspects()[kind], papers[0], slots) if len(papers) == 1 else None
+        return _listed(kind, papers[0], slots) if len(papers) == 1 else None
     if len(slots.extra) > (kind != "comparison"):
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
@@ -101,23 +87,23 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     return routed and replace(routed, route="comparison", note=note, confidence="medium")
 
 
-def _listed(aspect: Aspect, said: _AspectSentences, slots: Slots) -> Routed | None:
+def _listed(aspect: str, said: _AspectSentences, slots: Slots) -> Routed | None:
     """The sentences and tables that say what a paper uses: data sets, baselines, measures, hyperparameters."""
     if len(slots.extra) > _MOST_QUALIFIERS:
         return None
-    found, paper = said.ranked(aspect, slots.extra)[:_MOST_LISTED], said.paper
+    ranked, paper = said.ranked(aspect, slots.extra), said.paper
+    found = list(dict.fromkeys(each for one in ranked for each in said.announced(one)))[:_MOST_LISTED]
     blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
-    for caption, part in pairwise(paper.parts) if aspect.values else ():
-        text, is_asked = joined_lines(caption.text), not slots.extra or slots.extra & {*terms(caption.text)}
-        if (caption.kind, part.kind) == ("caption", "table") and is_asked and aspect.heading.search(text):
+    for caption, part in pairwise(paper.parts) if aspect == "hyperparameters" else ():
+        text, words = joined_lines(caption.text), {*terms(caption.text)}
+        is_asked = _HEADED[aspect] & words and not slots.extra - words
+        if (caption.kind, part.kind) == ("caption", "table") and is_asked:
             blocks.insert(0, Block("table", part.text.strip(), paper.cite([caption, part]), text))
     if not blocks:
         return None
-    blocks = [*said.named(aspect, found), *blocks] if aspect.types else blocks
+    blocks = [*said.named(aspect, found), *blocks] if aspect in _TYPES else blocks
     hits = paper.hits([cited for block in blocks for cited in block.citations], "list")
-    note = (
-        f"Looked for the {aspect.name.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
-    )
+    note = f"Looked for the {aspect.replace('_', ' ')} of “{label(paper.paper, year=False)}” in its text and tables."
     return Routed("list", note, tuple(blocks), hits, "medium", for_llm=True)
 
 
@@ -128,17 +114,17 @@ def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
         wanted = _OF_SEVERAL if kind == "summary" and len(papers) > 1 else _ASKED[kind]
         parts = said.of_all(wanted)
         if kind == "contributions" and not parts:
-            parts = said.of_all((("Method", 3), ("Results", 3)))
-        is_whole = len({"Method", "Results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
-        is_whole &= kind != "limitations" or len(parts.get("Limits", ())) > 1
-        is_whole &= kind != "definition" or any(said.is_named(one.text) for one in parts.get("Method", ()))
+            parts = said.of_all((("method", 3), ("results", 3)))
+        is_whole = len({"method", "results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
+        is_whole &= kind != "limitations" or len(said.surely("limits")) > 1
+        is_whole &= kind != "definition" or any(said.is_named(one.text) for one in parts.get("method", ()))
         confidences.append("high" if is_whole else "medium" if parts else "low")
         if not parts and kind == "summary":
-            parts = {"Beginning": list(paper.sentences[:_BEGINNING])}
+            parts = {"beginning": list(paper.sentences[:_BEGINNING])}
         if len(papers) > 1:
             blocks.append(Block("heading", label(paper.paper, year=False)))
         for name, sentences in parts.items():
-            blocks += [Block("heading", name)] if len(parts) > 1 and len(papers) == 1 else []
+            blocks += [Block("heading", _HEADINGS[name])] if len(parts) > 1 and len(papers) == 1 else []
             blocks += [Block("quote", one.text, one.citations) for one in sentences]
         cited = [each for sentences in parts.values() for one in sentences for each in one.citations]
         hits += paper.hits(cited, "summary")
@@ -163,34 +149,59 @@ class _AspectSentences:
         taken = list[set[str]]()
         for name, most in wanted:
             own = list[PaperSentence]()
-            for sentence in self.ranked(aspects()[name]):
+            for sentence in self.ranked(name):
                 words = set(terms(sentence.text))
                 is_new = all(len(words & other) < _LIKE * min(len(words), len(other)) for other in taken)
                 if len(own) < most and is_new:
                     own.append(sentence)
                     taken.append(words)
             own.sort(key=self.paper.sentences.index)
-            chosen[name] = list(dict.fromkeys(each for one in own for each in self._announced(one)))
-        return {name: chosen[name] for name in aspects() if chosen.get(name)}
+            chosen[name] = list(dict.fromkeys(each for one in own for each in self.announced(one)))
+        return {name: chosen[name] for name in ASPECTS if chosen.get(name)}
 
-    def _announced(self, sentence: PaperSentence) -> list[PaperSentence]:
+    def announced(self, sentence: PaperSentence) -> list[PaperSentence]:
         """A sentence, and the items of a list behind its colon."""
         after = self.paper.sentences[self.paper.sentences.index(sentence) + 1 :]
         is_open = sentence.text.rstrip().endswith(":")
         return [sentence, *takewhile(lambda one: is_open and one.kind == "list", after[:_MOST_ANNOUNCED])]
 
-    def ranked(self, aspect: Aspect, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
+    def ranked(self, aspect: str, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
         """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""
-        scored = [
-            (self._score(one, zone, aspect), one)
-            for one, zone in zip(self.paper.sentences, self._zones, strict=True)
-            if not wanted or wanted & {*terms(one.text), *terms(one.section)}
+        scores = self._scores[:, ASPECTS.index(aspect)]
+        return [
+            one
+            for at in np.argsort(-scores, kind="stable")
+            if scores[at] >= _LEAST
+            and (one := self.paper.sentences[at])
+            and (not wanted or wanted & {*terms(one.text), *terms(one.section)})
         ]
-        return [one for score, one in sorted(scored, key=lambda each: -each[0]) if score >= _LEAST]
 
-    def named(self, aspect: Aspect, sentences: Sequence[PaperSentence]) -> list[Block]:
+    def surely(self, aspect: str) -> list[PaperSentence]:
+        """Those of the sentences that surely say it."""
+        scores = self._scores[:, ASPECTS.index(aspect)]
+        return [self.paper.sentences[at] for at in np.flatnonzero(scores >= _SURE)]
+
+    @cached_property
+    def _scores(self) -> NDArray[np.float32]:
+        """[sentences, aspects]: the chance of each, less for what says nothing by itself, none for fragments."""
+        found = chances(self.paper.sentences)
+        appendix = min((part.start for part in self.paper.parts if part.kind == "reference"), default=math.inf)
+        for at, one in enumerate(self.paper.sentences):
+            is_open = one.text.rstrip().endswith(":")
+            above = {*terms(one.section.rpartition(" › ")[2]), *terms(one.text if is_open else "")}
+            for column, name in enumerate(ASPECTS):
+                if above & _HEADED.get(name, frozenset()):
+                    found[at, column] = 1 / (1 + (1 / found[at, column] - 1) * math.exp(-_UNDER_IT))
+            is_open = is_open or (one.kind == "list" and any(map(str.isdigit, one.text)))
+            is_behind = one.citations[0].start > appendix
+            found[at] *= (is_open or _is_sentence(one.text)) * _ASIDE ** (is_behind + bool(_LEANS.match(one.text)))
+            if (said := _IS_A.match(one.text)) and self.is_named(said[1], said.end(1)):
+                found[at, ASPECTS.index("method")] = max(found[at, ASPECTS.index("method")], _SURE)
+        return found
+
+    def named(self, aspect: str, sentences: Sequence[PaperSentence]) -> list[Block]:
         """The names of the aspect's types in its sentences, those of most sentences first, with the places of some."""
-        known = own_names(self.paper.chunks, frozenset(aspect.types))
+        known = own_names(self.paper.chunks, frozenset(_TYPES[aspect]))
         found = dict[str, list[tuple[str, PaperSentence]]]()
         for one in sentences:
             for match in {canonical(match[0]): match[0] for match in known.pattern.finditer(one.text)}.items():
@@ -198,51 +209,14 @@ class _AspectSentences:
                     found.setdefault(match[0], []).append((match[1], one))
         best = sorted(found.values(), key=len, reverse=True)[:_MOST_NAMES]
         cited = {place.page: place for each in best for place in each[0][1].citations}
-        what = aspect.name.replace("_", " ")
+        what = aspect.replace("_", " ")
         said = f"Its sentences on {what} name {listed([each[0][0] for each in best])}."
         return [Block("text", said, tuple(cited.values())[:_MOST_PLACES])] if best else []
-
-    @cached_property
-    def _zones(self) -> list[str]:
-        """The zone of each sentence; without an abstract, what comes before the first heading is one."""
-        has_abstract = any(part.kind == "abstract" for part in self.paper.parts)
-        zones = list[str]()
-        for one in self.paper.sentences:
-            zone = zone_of(one.section, one.kind)
-            if not one.section and one.kind != "abstract":
-                zone = "other" if has_abstract else "abstract"
-            zones.append(zone)
-        return zones
 
     def is_named(self, text: str, end: int | None = None) -> bool:
         """Whether a text has the name of the paper's work, there that ends at `end`."""
         mine = self.paper.paper.paper_id
         return any(one.paper_id == mine and end in (None, one.end) for one in self.names.in_text(text))
-
-    def _score(self, one: PaperSentence, zone: str, aspect: Aspect) -> float:
-        """How well a sentence says an aspect; from _LEAST on it does."""
-        text, is_called = one.text, bool(aspect.heading.search(one.section))
-        is_item = text.rstrip().endswith(":") or (aspect.values and one.kind == "list")
-        has_digit = any(map(str.isdigit, text))
-        if not (zone in aspect.zones or is_called) or not (is_item or _is_sentence(text)):
-            return 0.0
-        held = {found.group().casefold() for found in aspect.words.finditer(text)}
-        if aspect.name == "Method" and (said := _IS_A.match(text)) and self.is_named(said[1], said.end(1)):
-            held |= {"is a"}
-        if not (held or is_called) or (aspect.values and not has_digit):
-            return 0.0
-        score = aspect.zones.get(zone, 0.0) + 0.8 * bool(held) + 0.25 * min(max(len(held) - 1, 0), 4)
-        score += is_called * (0.6 + 0.8 * one.is_first)
-        if aspect.gives == "numbers":
-            score += 0.7 * has_digit - 0.4
-        return score + 0.5 * bool(aspect.gives and _OWN.search(text)) - 0.8 * bool(_LEANS.match(text))
-
-
-def zone_of(section: str, kind: str) -> str:
-    """What a section is for: the innermost heading that says so; "method" where none does."""
-    zones = _table()[1].items()
-    named = (zone for name in reversed(section.split(" › ")) for zone, words in zones if words.search(name))
-    return "abstract" if kind == "abstract" else next(named, "method")
 
 
 def _is_sentence(text: str) -> bool:

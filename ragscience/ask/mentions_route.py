@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ragscience.ask.aspect_route import zone_of
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, has_author, label, listed, short_label
@@ -51,8 +50,11 @@ _SHOWN = 240
 """Characters of a quote."""
 _CLAIMING = ("uses", "evaluates", "compares_with")
 """Kinds that a place with the name does not settle."""
-_ASIDE = frozenset(("introduction", "related", "discussion", "future"))
-"""Zones of a paper where a name says nothing of what it does."""
+_ASIDE = re.compile(
+    r"\b(?:introduction|motivation|related|previous work|prior work|background|acknowledg\w*|discussion|future)",
+    re.IGNORECASE,
+)
+"""Headings under which a name says nothing of what the paper does."""
 _OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
 _MOST_MARKS = 0.2
 """Of a sentence: the share of its characters that are neither letters nor blanks."""
@@ -273,7 +275,7 @@ class _Search:
     def _is_claiming(self, key: int, each: Sequence[_LookedUp]) -> bool:
         """Whether a paper has a name where it says what it does itself."""
         chunks = [place.chunk for one in each for place in one.found.get(key, {}).values()]
-        return any(zone_of(chunk.section, chunk.kind) not in _ASIDE for chunk in chunks)
+        return any(not _ASIDE.search(chunk.section.rpartition(" › ")[2]) for chunk in chunks)
 
     def _answered(self, each: Sequence[_LookedUp], joined: str = "and") -> Routed:
         having, aside = self._having(each, joined), ""
