@@ -33,6 +33,8 @@ paragraphs of SQuAD 1.1 and 2.0 (Rajpurkar and others; CC BY-SA 4.0), SQuADShift
 COVID-QA (Moeller and others; Apache 2.0), and it and question_encoder.safetensors on questions of ours about articles
 of PLOS (their authors; CC BY) and Distill (theirs; CC BY 4.0), about *Dive into Deep Learning* (Zhang and others;
 CC BY-SA 4.0), the Hugging Face course (Apache 2.0) and the *System Design Primer* (Martin; CC BY 4.0).
+ragscience/ask/aspects.npz was fitted (tools/fit_aspects.py) to labels of ours on articles of SciREX (Jain and others;
+Apache 2.0) and PLOS.
 This page is no legal advice.
 """
 VENDORED = """

