@@ -34,6 +34,8 @@ _ASKED = {
     "aims": (("method", 1), ("question", 3)),
 }
 """The aspects that a kind of question asks for, and how many sentences; of the other kinds the one of their name."""
+_CORE = ("method", "results")
+"""What a summary has wherever anything says it; the rest is to be surer."""
 _HEADINGS = {"question": "Question", "method": "Method", "data_sets": "Data", "results": "Results", "limits": "Limits"}
 _MOST_QUALIFIERS, _MOST_LISTED = 5, 20
 _OF_SEVERAL = (("method", 2), ("results", 2))
@@ -115,7 +117,7 @@ def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
         parts = said.of_all(wanted)
         if kind == "contributions" and not parts:
             parts = said.of_all((("method", 3), ("results", 3)))
-        is_whole = len({"method", "results"} & parts.keys()) == 2 if kind == "summary" else bool(parts)
+        is_whole = parts.keys() >= {*_CORE} if kind == "summary" else bool(parts)
         is_whole &= kind != "limitations" or len(said.surely("limits")) > 1
         is_whole &= kind != "definition" or any(said.is_named(one.text) for one in parts.get("method", ()))
         confidences.append("high" if is_whole else "medium" if parts else "low")
@@ -149,7 +151,8 @@ class _AspectSentences:
         taken = list[set[str]]()
         for name, most in wanted:
             own = list[PaperSentence]()
-            for sentence in self.ranked(name):
+            is_core = len(wanted) == 1 or name in _CORE
+            for sentence in self.ranked(name, least=_LEAST if is_core else 2 * _LEAST):
                 words = set(terms(sentence.text))
                 is_new = all(len(words & other) < _LIKE * min(len(words), len(other)) for other in taken)
                 if len(own) < most and is_new:
@@ -165,13 +168,13 @@ class _AspectSentences:
         is_open = sentence.text.rstrip().endswith(":")
         return [sentence, *takewhile(lambda one: is_open and one.kind == "list", after[:_MOST_ANNOUNCED])]
 
-    def ranked(self, aspect: str, wanted: frozenset[str] = frozenset()) -> list[PaperSentence]:
+    def ranked(self, aspect: str, wanted: frozenset[str] = frozenset(), least: float = _LEAST) -> list[PaperSentence]:
         """The sentences that say an aspect, the best first; of `wanted` terms they or their headings hold one."""
         scores = self._scores[:, ASPECTS.index(aspect)]
         return [
             one
             for at in np.argsort(-scores, kind="stable")
-            if scores[at] >= _LEAST
+            if scores[at] >= least
             and (one := self.paper.sentences[at])
             and (not wanted or wanted & {*terms(one.text), *terms(one.section)})
         ]
