@@ -69,7 +69,7 @@ _LEANS = re.compile(
 )
 """A sentence that says nothing by itself, or announces what stands elsewhere."""
 _ASIDE = 0.5
-"""What its chance is multiplied by, and that of a sentence in an appendix."""
+"""What the chance of such a sentence is multiplied by, and that of one in an appendix."""
 _IS_A = re.compile(r"((?:\S+ ){0,4}\S+) (?:is|are) (?:a|an|the)\b")
 _LEAST, _SURE, _LIKE = 0.15, 0.5, 0.6
 """The chance from which on a sentence says an aspect, and surely does; the share of its words that another may have."""
@@ -196,7 +196,7 @@ class _AspectSentences:
                 if above & _HEADED.get(name, frozenset()):
                     found[at, column] = 1 / (1 + (1 / found[at, column] - 1) * math.exp(-_UNDER_IT))
             is_open = is_open or (one.kind == "list" and any(map(str.isdigit, one.text)))
-            is_behind = one.citations[0].start > appendix
+            is_behind = any(cited.start > appendix for cited in one.citations)
             found[at] *= (is_open or _is_sentence(one.text)) * _ASIDE ** (is_behind + bool(_LEANS.match(one.text)))
             if (said := _IS_A.match(one.text)) and self.is_named(said[1], said.end(1)):
                 found[at, ASPECTS.index("method")] = max(found[at, ASPECTS.index("method")], _SURE)
