@@ -70,10 +70,9 @@ def parts(routed):
     return found
 
 
-def test_a_summary_has_the_question_method_data_results_and_limits(ask):
+def test_a_summary_has_the_method_data_results_and_limits(ask):
     routed = ask("Please summarize the BeeNet paper")
     assert parts(routed) == {
-        "Question": ["Predicting where bees fly is a challenging problem for farmers."],
         "Method": ["We propose BeeNet, a model that reads the angle of each dance."],
         "Data": ["We trained on a data set of 4,000 films of dances from two hives in one summer."],
         "Results": ["BeeNet outperforms the best earlier model by 12.5% on two hives."],
