@@ -3,8 +3,8 @@
 HOME is a library that has the papers, LABELS a folder with a file for each, NAME.json for NAME.md: of each aspect the
 numbers of the sentences that answer it, with 2 where one does by itself and 1 where it says a part of it.
 
-The labels in use were made by reading 30 papers: 21 on machine learning of SciREX (Jain and others 2020, Apache 2.0),
-9 of PLOS (CC BY). The figures are of a sixth of the papers at a time, by a model of the others.
+The labels in use were made by reading 42 papers: 29 on machine learning of SciREX (Jain and others 2020, Apache 2.0),
+13 of PLOS (CC BY). The figures are of a sixth of the papers at a time, by a model of the others.
 """
 
 from __future__ import annotations
