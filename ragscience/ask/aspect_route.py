@@ -62,14 +62,8 @@ _HEADED = {
 """Words of a heading, of a table's caption, or of what announces a list, under which little else is said."""
 _UNDER_IT = 3.0
 """What its odds are multiplied by, as a power of e."""
-_LEANS = re.compile(
-    r"(?:this|these|those|it|they|such|that|thus|therefore|hence|also|but|and|so|second|third|finally|section|here)\b|"
-    r".{0,300}\b(?:fig(?:ure)?s?|tables?|sections?|appendix|eqs?|equations?|above|below)\b",
-    re.IGNORECASE,
-)
-"""A sentence that says nothing by itself, or announces what stands elsewhere."""
-_ASIDE = 0.5
-"""What the chance of such a sentence is multiplied by, and that of one in an appendix."""
+_BEHIND = 0.5
+"""What the chance of a sentence in an appendix is multiplied by."""
 _IS_A = re.compile(r"((?:\S+ ){0,4}\S+) (?:is|are) (?:a|an|the)\b")
 _LEAST, _SURE, _LIKE = 0.15, 0.5, 0.6
 """The chance from which on a sentence says an aspect, and surely does; the share of its words that another may have."""
@@ -98,7 +92,7 @@ def _listed(aspect: str, said: _AspectSentences, slots: Slots) -> Routed | None:
     blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
     for caption, part in pairwise(paper.parts) if aspect == "hyperparameters" else ():
         text, words = joined_lines(caption.text), {*terms(caption.text)}
-        is_asked = _HEADED[aspect] & words and not slots.extra - words
+        is_asked = _HEADED[aspect] & words and (not slots.extra or slots.extra & words)
         if (caption.kind, part.kind) == ("caption", "table") and is_asked:
             blocks.insert(0, Block("table", part.text.strip(), paper.cite([caption, part]), text))
     if not blocks:
@@ -133,7 +127,7 @@ def _said(kind: str, papers: Sequence[_AspectSentences]) -> Routed | None:
     if not hits:
         return None
     titles = " and ".join(f"“{label(said.paper.paper, year=False)}”" for said in papers)
-    note = f"Chose sentences of {titles} by where they stand and what they announce."
+    note = f"Chose sentences of {titles} by their words, headings and places."
     worst = next(level for level in ("low", "medium", "high") if level in confidences)
     return Routed("summary", note, tuple(blocks), tuple(hits), worst, for_llm=True)
 
@@ -186,7 +180,7 @@ class _AspectSentences:
 
     @cached_property
     def _scores(self) -> NDArray[np.float32]:
-        """[sentences, aspects]: the chance of each, less for what says nothing by itself, none for fragments."""
+        """[sentences, aspects]: the chance, more under a heading of it, less in an appendix, none of fragments."""
         found = chances(self.paper.sentences)
         appendix = min((part.start for part in self.paper.parts if part.kind == "reference"), default=math.inf)
         for at, one in enumerate(self.paper.sentences):
@@ -197,7 +191,7 @@ class _AspectSentences:
                     found[at, column] = 1 / (1 + (1 / found[at, column] - 1) * math.exp(-_UNDER_IT))
             is_open = is_open or (one.kind == "list" and any(map(str.isdigit, one.text)))
             is_behind = any(cited.start > appendix for cited in one.citations)
-            found[at] *= (is_open or _is_sentence(one.text)) * _ASIDE ** (is_behind + bool(_LEANS.match(one.text)))
+            found[at] *= (is_open or _is_sentence(one.text)) * (_BEHIND if is_behind else 1.0)
             if (said := _IS_A.match(one.text)) and self.is_named(said[1], said.end(1)):
                 found[at, ASPECTS.index("method")] = max(found[at, ASPECTS.index("method")], _SURE)
         return found

@@ -206,13 +206,13 @@ class _Question:
     def __init__(self, question: str, words: Words) -> None:
         self.words = words
         self._spelled = re.findall(r"[^\W_]+", question)
-        self._signs = frozenset(question)
+        self._question = question
         self._all = _terms(question)
         self._terms = frozenset[str]().union(*(found for found, _ in words))
 
     def name(self, text: str) -> _Name:
         """A name."""
-        own = _terms(text) | {sign for sign in _SIGNS if text.endswith(sign) and sign not in self._signs}
+        own = _terms(text) | {sign for sign in _SIGNS if text.endswith(sign) and sign not in self._question}
         letters = "".join(filter(str.isalnum, text.casefold()))
         has = {term for term in self._terms if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
         has |= self._terms.intersection(terms(" ".join(_written_out(text, self._spelled))))

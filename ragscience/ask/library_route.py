@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ragscience.ask.intents import help_topics
-from ragscience.ask.route_records import RouteContext, Routed, label, year_of
+from ragscience.ask.route_records import RouteContext, Routed, label
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import counted_places
+from ragscience.core.paper_records import counted_places, year_of
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines, tokenize
 

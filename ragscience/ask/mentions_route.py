@@ -33,6 +33,8 @@ _MOST_SHOWN = 20
 _MOST_PAGES = 8
 _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
+_MOST_WORDS = 6
+"""Of a part of a name that is looked for where no text has the whole."""
 _APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 """A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
 nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
@@ -249,7 +251,8 @@ class _Search:
         of_word = [tokenize(word) for word in words]
         known = self.context.library.keywords.frequencies(term for terms in of_word for term in terms)
         rare = [sum(math.log(known.passages / (1 + known.having[term])) for term in terms) for terms in of_word]
-        spans = [(sum(rare[at:to]), at, to) for at in range(len(words)) for to in range(at + 1, len(words) + 1)]
+        ends = {at: range(at + 1, min(at + _MOST_WORDS, len(words)) + 1) for at in range(len(words))}
+        spans = [(sum(rare[at:to]), at, to) for at, last in ends.items() for to in last]
         telling = [span for span in spans if span[0] >= sum(rare) / 2 and of_word[span[1]] and of_word[span[2] - 1]]
         return [" ".join(words[at:to]) for _, at, to in sorted(telling, reverse=True)[1:]]
 

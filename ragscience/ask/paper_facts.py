@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from ragscience.ask.paper_text import PaperText
-from ragscience.ask.route_records import RouteContext, Routed, label, listed, year_of
+from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import SURE, counted_places
+from ragscience.core.paper_records import NEWEST, SURE, counted_places, year_of
 from ragscience.core.records import Block, Citation, Paper
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines
 from ragscience.library.store import Store
@@ -104,7 +104,8 @@ def _fact(fact: str, paper: Paper, context: RouteContext) -> Block:
         "title": (f"{paper.file} is {title}", known.title.split()[:1]),
     }
     if year:
-        said = f": its first page does not say so, {by} does" if by else ""
+        said = " or later" if by == NEWEST else ""
+        said += f": its first page does not say so, {by} does" if by else ""
         said += f", at {known.venue}" if known.venue else ""
         said += f" (first version {known.published})" if known.published else ""
         facts["year"] = f"{title} is from {year}{said}", [] if by else [str(year)]

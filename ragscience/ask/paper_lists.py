@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed, year_of, years_of
+from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed
 from ragscience.ask.slots import Slots
-from ragscience.core.paper_records import SURE, counted_places
+from ragscience.core.paper_records import NEWEST, SURE, counted_places, year_of, years_of
 from ragscience.core.records import Block, Paper
 from ragscience.core.tokenizing import counted
 
@@ -77,7 +77,7 @@ def _line(paper: Paper, conditions: Conditions, order: str) -> str:
     if conditions.years:
         years = {year: by for year, by in years.items() if conditions.years[0] <= year <= conditions.years[1]}
     year, by = next(iter(years.items()), (0, ""))
-    parts = [label(paper) + (f" ({year} by {by})" if by else "")]
+    parts = [label(paper) + (f" ({year}{' or later' if by == NEWEST else ''} by {by})" if by else "")]
     most = 6 if conditions.authors or order == "most authors" else 1
     if known.authors:
         others = " et al." if most == 1 else f" and {len(known.authors) - 5} more"

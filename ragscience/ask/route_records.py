@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ragscience.core.paper_records import years_of
 from ragscience.core.records import Block, Filters, Found, Hit, Paper, title_of
 from ragscience.library.filter_selection import papers_allowed, plain_name
 from ragscience.library.store import Store
@@ -19,8 +20,6 @@ SMALL_WORDS = frozenset({"of", "on", "in", "and", "the", "for", "a", "an", "to"}
 _VENUE_KIND = frozenset({"conference", "journal", "proceedings", "workshop", "international"})
 _RENAMED = {"nips": "neurips"}
 """A conference that changed its acronym."""
-_FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
-_FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
 
 
 @dataclass(frozen=True)
@@ -127,24 +126,6 @@ def has_author(paper: Paper, name: str) -> bool:
 def _is_cut(one: str, other: str) -> bool:
     same = one[:3] == other[:3] and min(len(one), len(other)) > 2  # Jeff, Jeffrey
     return same or one.startswith(other) or other.startswith(one)
-
-
-def years_of(paper: Paper) -> dict[int, str]:
-    """The years that a paper may be said to be from, the likeliest first, each with what says so; "" for its page."""
-    stem, metadata = Path(paper.file).stem, paper.metadata
-    arxiv, plain = _FILE_ARXIV.search(metadata.arxiv_id or stem), _FILE_YEAR.search(stem)
-    years = {metadata.year: ""} if metadata.year else {}
-    if arxiv:
-        years.setdefault(2000 + int(arxiv[1]), "its arXiv id")
-    elif plain:
-        years.setdefault(int(plain[1]), "its file's name")
-    newest = metadata.newest_reference
-    return years or ({newest: "its newest reference"} if newest else {})
-
-
-def year_of(paper: Paper) -> tuple[int | None, str]:
-    """The first of `years_of`, and what says so; (None, "") where nothing does."""
-    return next(iter(years_of(paper).items()), (None, ""))
 
 
 def of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:

@@ -5,10 +5,12 @@ Positions are counted in characters of `Document.text`; pages are numbered from 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import PurePath
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points (1/72 inch) from the top left corner of the page as it is shown."""
@@ -136,6 +138,10 @@ class Metadata:
     """The year of the newest work that it cites."""
 
 
+_FILE_YEAR = re.compile(r"(?<!\d)((?:19|20)\d\d)(?!\d)")
+_FILE_ARXIV = re.compile(r"(?<!\d)(\d\d)(?:0[1-9]|1[0-2])\.\d{4,5}(?!\d)")
+NEWEST = "its newest reference"
+"""What says a year from which on the paper is, where nothing else says one."""
 LOST_PAGE = "could not be read"
 """How the warning of a page begins that is damaged."""
 REPAIRED_FILE = "damaged and repaired: something may be missing"
@@ -171,6 +177,24 @@ def sure_authors(paper: Paper) -> tuple[str, ...]:
 def sure_year(paper: Paper) -> int | None:
     """The year where it was read surely enough."""
     return paper.metadata.year if paper.metadata.confidence.get("year", 0.0) >= SURE else None
+
+
+def years_of(paper: Paper) -> dict[int, str]:
+    """The years that a paper may be said to be from, the likeliest first, each with what says so; "" for its page."""
+    stem, metadata = PurePath(paper.file).stem, paper.metadata
+    arxiv, plain = _FILE_ARXIV.search(metadata.arxiv_id or stem), _FILE_YEAR.search(stem)
+    years = {metadata.year: ""} if metadata.year else {}
+    if arxiv:
+        years.setdefault(2000 + int(arxiv[1]), "its arXiv id")
+    elif plain:
+        years.setdefault(int(plain[1]), "its file's name")
+    newest = metadata.newest_reference
+    return years or ({newest: NEWEST} if newest else {})
+
+
+def year_of(paper: Paper) -> tuple[int | None, str]:
+    """The first of `years_of`, and what says so; (None, "") where nothing does."""
+    return next(iter(years_of(paper).items()), (None, ""))
 
 
 def searched_text(header: str, text: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import PurePath
 import numpy as np
 
 from ragscience.core.errors import NothingFound
+from ragscience.core.paper_records import years_of
 from ragscience.core.records import ASKED_KINDS, Filters, Paper, title_of
 from ragscience.core.serialization import slashed
 from ragscience.library.dense_index import Ids
@@ -207,9 +208,9 @@ def papers_allowed(papers: Sequence[Paper], filters: Filters) -> set[int] | None
 
 
 def _of_years(papers: Sequence[Paper], first: int, last: int) -> set[int]:
-    found = {paper.paper_id for paper in papers if first <= (paper.metadata.year or first - 1) <= last}
+    found = {paper.paper_id for paper in papers if any(first <= year <= last for year in years_of(paper))}
     if not found:
-        years = sorted({paper.metadata.year for paper in papers if paper.metadata.year})
+        years = sorted({year for paper in papers for year in years_of(paper)})
         have = f"The papers are from {years[0]} to {years[-1]}." if years else "No paper has a known year."
         span = str(first) if first == last else f"{first} to {last}" if last < _LAST_YEAR else f"{first} or later"
         raise NothingFound(f"No paper is of {span}.", f"{have} {_KNOWN.format('authors and year')}")

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 
-from ragscience.core.records import Metadata
+from ragscience.core.records import Document, Metadata
 from ragscience.reading.author_names import find_authors, names_in
 from ragscience.reading.first_page import Segment, body_size, find_publication, find_year, segments_of, stamps_of
 from ragscience.reading.text_cleaning import plain_text, sensible_title
@@ -145,6 +146,13 @@ def metadata_of(
         number=publication.number,
         pages=publication.pages,
     )
+
+
+def dated(document: Document) -> Document:
+    """The document with the newest year in its list of references, up to this year."""
+    cited = (document.text[one.start : one.end] for one in document.elements if one.kind == "reference")
+    year = newest_year(cited, date.today().year)
+    return replace(document, metadata=replace(document.metadata, newest_reference=year))
 
 
 def newest_year(references: Iterable[str], this_year: int) -> int | None:

@@ -10,7 +10,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from ragscience.reading.floats import CAPTION
 from ragscience.reading.formulas import PageGlyphs
 from ragscience.reading.glyph_repair import FontRepairs
 from ragscience.reading.page_reader import UNSETTLED, PageText, read_glyphs, read_marks, read_page
-from ragscience.reading.paper_metadata import metadata_of, newest_year
+from ragscience.reading.paper_metadata import metadata_of
 from ragscience.reading.pdf_file import AGAIN, cause_of, failures, mishaps, opened, page_count, raise_if_out_of_memory
 from ragscience.reading.text_cleaning import clean_span, printable_name, sensible_title
 from ragscience.reading.text_spans import ASCENT, DESCENT, PageSpans, Span, TextPiece, rule_boxes
@@ -87,8 +86,6 @@ def read_pdf(path: Path, password: str = "", ocr: str = "", on_page: OnPage = la
         _require_text(path, pages, instead)
         glyphs_of = cache(partial(read_glyphs, source, repairs=repairs))
         document = _document(pages, title=metadata.title or title, was_repaired=was_repaired, glyphs_of=glyphs_of)
-    cited = [document.text[one.start : one.end] for one in document.elements if one.kind == "reference"]
-    metadata = replace(metadata, newest_reference=newest_year(cited, date.today().year))
     return replace(document, metadata=metadata, warnings=(*document.warnings, *warning), marks=tuple(marks))
 
 

@@ -21,6 +21,7 @@ from ragscience.core.paper_records import has_pages
 from ragscience.core.serialization import from_json, to_json
 from ragscience.core.system import limit_memory
 from ragscience.reading.other_formats import read_other
+from ragscience.reading.paper_metadata import dated
 from ragscience.reading.pdf_file import MarkedPage, count_pages, draw_page, join_pages, load_pymupdf, mark_pages
 from ragscience.reading.pdf_reader import OnPage, read_pdf
 from ragscience.reading.text_cleaning import printable_name
@@ -30,9 +31,8 @@ def perform(request: list[Any], on_page: OnPage = lambda *_: None) -> object:
     """What was requested. Raises FileProblem. `on_page` is told of each page that is read."""
     match request:
         case "read", path, password, ocr:
-            if not has_pages(path):
-                return read_other(Path(path), on_page)
-            return read_pdf(Path(path), password, ocr, on_page)
+            is_pdf = has_pages(path)
+            return dated(read_pdf(Path(path), password, ocr, on_page) if is_pdf else read_other(Path(path), on_page))
         case "count", path:
             return count_pages(Path(path))
         case "mark", path, target, pages:

@@ -110,6 +110,18 @@ Show the results on GLUE
 Show how attention works
 Show papers that support it better than others
 Find the value of beta2
+Summarize the LoRA paper
+Summarize the documents that are retrieved
+Describe the library call
+Compare BERT and ELMo
+Cite evidence for the claim that depth helps
+Reference the equation for attention
+Explain the newest results
+papers
+documents
+2018
+by Hinton
+attention
 """
 
 SEARCHED = """

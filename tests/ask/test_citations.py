@@ -20,30 +20,14 @@ CLAIM = "Training took 3.5 days for the big models"
 @pytest.mark.parametrize(
     "citation",
     [
-        "(attention.pdf, p.7)",
-        "(attention.pdf, p. 7)",
-        "(attention.pdf, page 7)",
-        "[attention.pdf, p.7]",
-        "【attention.pdf, p.7】",
-        "(Source: attention.pdf, p.7)",
-        "(attention, p.7)",
-        '("attention.pdf", p. 7)',
-        "[1]",
-        "[Passage 1]",
-        "(p. 7)",
-        "[1] (attention.pdf, p.7)",
-        "(attention.pdf#page=7)",
-        "(attention.pdf:7)",
-        "[1, p. 7]",
-        "【1†source】",
-        "<passage 1>",
-        "(attention.pdf, Section 3, p. 7)",
-        "(cf. attention.pdf, p. 7)",
-        "（attention.pdf，p.7）",
-        "(Passage 1: attention.pdf, p.7)",
+        "(attention.pdf, p.7)", "(attention.pdf, p. 7)", "(attention.pdf, page 7)", "[attention.pdf, p.7]",
+        "【attention.pdf, p.7】", "(Source: attention.pdf, p.7)", "(attention, p.7)", '("attention.pdf", p. 7)',
+        "[1]", "[Passage 1]", "(p. 7)", "[1] (attention.pdf, p.7)", "(attention.pdf#page=7)",
+        "(attention.pdf:7)", "[1, p. 7]", "【1†source】", "<passage 1>", "(attention.pdf, Section 3, p. 7)",
+        "(cf. attention.pdf, p. 7)", "（attention.pdf，p.7）", "(Passage 1: attention.pdf, p.7)",
         "(the attention paper, p. 7)",
     ],
-)
+)  # fmt: skip
 def test_one_form_for_all(citation):
     checked = check(f"{CLAIM} {citation}.", HITS, read=read)
     assert checked.text == f"{CLAIM} (attention.pdf, p.7)."

@@ -68,12 +68,10 @@ def test_measures_are_those_that_results_name(ask):
 @pytest.mark.parametrize(
     "question",
     [
-        "Which data sets does Ants walk use?",
-        "Which data sets are there?",
-        "Which languages does Bees dance use?",
+        "Which data sets does Ants walk use?", "Which data sets are there?", "Which languages does Bees dance use?",
         "Which data sets of Bees dance were collected by submarine robots under polar ice?",
         "How large are the data sets of Bees dance?",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_listed_is_searched_for(ask, question):
     assert ask(question) is None

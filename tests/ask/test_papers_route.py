@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from ragscience.ask.library_route import groups_of
-from ragscience.ask.route_records import years_of
 from ragscience.ask.router import route
 from ragscience.core.errors import NothingFound
+from ragscience.core.paper_records import years_of
 from ragscience.core.records import Filters, Metadata
+from ragscience.library.filter_selection import papers_allowed
 from tests.ask.paper_library import context
 
 
@@ -65,6 +66,7 @@ def test_a_paper_is_from_the_year_of_its_print_and_that_of_its_first_version(bee
     paper = replace(bees.papers()[0], file="a.pdf")
     both = replace(paper, metadata=Metadata(year=2021, arxiv_id="2005.11401v4", newest_reference=2020))
     assert years_of(both) == {2021: "", 2020: "its arXiv id"}
+    assert papers_allowed([both], Filters(years=(2020, 2020))) == {paper.paper_id}
     cited = replace(paper, metadata=Metadata(newest_reference=1998))
     assert years_of(cited) == {1998: "its newest reference"}
 

@@ -98,34 +98,28 @@ def test_each_line_is_cited_with_its_words(ask, library):
         (
             "What are the main contributions of BeeNet?",
             [
+                "We propose BeeNet, a model that reads the angle of each dance.",
                 "Our contributions are as follows:",
                 "• We introduce a model that reads the angle of a dance.",
                 "• We show that two hives are enough to train this model.",
             ],
         ),
-        (
-            "limitations of the BeeNet paper according to its authors",
-            ["The model has seen the dances of one species of bees in one summer only."],
-        ),
-        (
-            "So what's BeeNet?",
-            ["We propose BeeNet, a model that reads the angle of each dance."],
-        ),
+        ("limitations of the BeeNet paper according to its authors", [
+            "The model has seen the dances of one species of bees in one summer only."]),
+        ("So what's BeeNet?", ["We propose BeeNet, a model that reads the angle of each dance."]),
     ],
-)
+)  # fmt: skip
 def test_one_thing_can_be_asked_for(ask, question, quotes):
-    said = [block.text for block in ask(question).blocks]
-    assert [text for text in said if text in quotes] == quotes
+    assert [block.text for block in ask(question).blocks] == quotes
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        "What is the difference between BeeNet and Honey against coughs?",
-        "Compare BeeNet with Honey against coughs.",
-        "BeeNet vs. Honey against coughs",
+        "What is the difference between BeeNet and Honey against coughs?", "Compare BeeNet with Honey against coughs.",
+        "How do BeeNet and Honey against coughs differ?", "BeeNet vs. Honey against coughs",
     ],
-)
+)  # fmt: skip
 def test_papers_that_are_compared_as_a_whole_are_summarised_side_by_side(ask, question):
     routed = ask(question)
     assert (routed.route, routed.confidence, routed.for_llm) == ("comparison", "medium", True)
@@ -136,11 +130,11 @@ def test_papers_that_are_compared_as_a_whole_are_summarised_side_by_side(ask, qu
 @pytest.mark.parametrize(
     "question",
     [
-        "Summarize these papers",
-        "Summarise both papers, please",
-        "What are the main findings of these papers?",
+        "Summarize these papers", "Summarise both papers, please", "Can you summarize them?",
+        "Give me an overview of the two papers.", "What are the main findings of these papers?",
+        "What do these two articles show?",
     ],
-)
+)  # fmt: skip
 def test_these_papers_are_those_that_the_question_is_kept_to(ask, question):
     routed = ask(question, papers=("bees.pdf", "trial.pdf"))
     assert routed.route == "summary"
@@ -158,14 +152,11 @@ def test_more_papers_than_a_summary_has_room_for_are_grouped(tmp_path):
 @pytest.mark.parametrize(
     "question",
     [
-        "What is dropout about?",
-        "What do these papers say about bees?",
-        "What are the results of BeeNet on two hives?",
-        "Summarize how bees dance",
+        "What is dropout about?", "What do these papers say about bees?", "What is BeeNet-Large?",
+        "What are the results of BeeNet on two hives?", "Summarize how bees dance", "What is the limit of honey?",
         "What does BeeNet predict about bees?",
-        "What is BeeNet-Large?",
     ],
-)
+)  # fmt: skip
 def test_other_questions_are_searched_for(ask, question):
     assert ask(question) is None
 
