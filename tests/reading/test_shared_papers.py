@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from ragscience.core.records import Document
-from ragscience.reading.pdf_reader import read_pdf
+from ragscience.reading.worker import perform
 from ragscience.reading.worker_pool import ReadingPool
 from tests.shared_data import SHARED_DATA, needs_shared_data, shared_paper, shared_papers
 
@@ -54,7 +54,7 @@ def test_every_shared_paper_is_read_in_full():
 def test_a_worker_reads_what_is_read_here():
     """Of one paper: columns, floats and tables are read under coverage here."""
     name = "papers/resnet_1512.03385.pdf"
-    assert read_pdf(SHARED_DATA / name) == shared_paper(name)
+    assert perform(["read", str(SHARED_DATA / name), "", ""]) == shared_paper(name)
 
 
 def test_every_nasty_file_ends_as_a_document_or_as_the_problem_it_has(nasty):
