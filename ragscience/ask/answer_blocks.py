@@ -26,9 +26,9 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
     while left:
         chosen, number = left.pop(0), len(blocks)
         unit, extra = chosen.unit, number >= _SHOWN
-        line, key = (chosen.line, chosen.key) if number == 0 else ("", "")
+        line, key, beside = (chosen.line, chosen.key, chosen.beside) if number == 0 else ("", "", "")
         if unit.is_row:
-            rows = [unit, *(other.unit for other in left if other.unit.is_row and same_table(unit, other.unit))]
+            rows = [unit, *(other.unit for other in left if same_table(unit, other.unit))]
             left = [other for other in left if other.unit not in rows]
             citations = tuple(citation for row in rows for citation in _citations(row))
             blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))
@@ -37,7 +37,7 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
         line = line and (line if line in words else words)
         # What stands first is the place of the line.
         cited = tuple(sorted(_citations(unit), key=lambda one: line not in joined_lines(one.quote)))
-        blocks.append(Block("quote", words, cited, lead, extra, line, key))
+        blocks.append(Block("quote", words, cited, lead, extra, line, key, beside))
     return tuple(blocks)
 
 
@@ -117,7 +117,7 @@ def side_by_side(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
     """The best quote of each part of the question, in their order, then the others; two of each are shown."""
     each = [quoted([one for one in units if one.part == part]) for part in sorted({one.part for one in units})]
     others = [block for side in each for block in side[1:]]
-    return (*(side[0] for side in each), *(replace(block, line="", key="") for block in others))
+    return (*(side[0] for side in each), *(replace(block, line="", key="", beside="") for block in others))
 
 
 def note(found: Found) -> str:

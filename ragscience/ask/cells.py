@@ -25,7 +25,9 @@ def caption_of(unit: Unit) -> str:
 
 def same_table(one: Unit, other: Unit) -> bool:
     """Whether both are rows of one table in one passage."""
-    return one.hit.chunk.chunk_id == other.hit.chunk.chunk_id and table_span(one)[0] == table_span(other)[0]
+    if not (one.is_row and other.is_row) or one.hit.chunk.chunk_id != other.hit.chunk.chunk_id:
+        return False
+    return table_span(one)[0] == table_span(other)[0]
 
 
 def table_with(units: Sequence[Unit]) -> str:

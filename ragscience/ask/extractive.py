@@ -31,6 +31,8 @@ _WHOLE = re.compile(r"^(?![a-z(,;)])[^\n].*[.!?][\"”’)\]]*+(?:\^[\d,–-]++)
 """A sentence that the passage does not cut, and that announces nothing."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
+_BESIDE_CHARS = 240
+"""Of the first quote, shown below the line that answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class ScoredUnit:
     """As in unit_scores.py."""
     line: str = ""
     key: str = ""
-    """As of `Block`."""
+    beside: str = ""
+    """As of `Block`; of the best one."""
     part: int = 0
     """The part of the question that chose it."""
 
@@ -115,11 +118,12 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
     chosen = _chosen(pieces, runs, alone, limit)
-    scored_units = tuple(
-        ScoredUnit(run.unit, run.score, run.features, *_line(asked, pieces, best, readings))
-        for run, best in zip(chosen, [*runs[:1], *chosen[1:]], strict=True)  # the first without what it took up
-    )
-    return Choice(scored_units, tuple(warnings))
+    scored_units = [ScoredUnit(run.unit, run.score, run.features) for run in chosen]
+    if chosen:
+        line, key = _line(asked, pieces, runs[0], readings)  # without what it took up
+        beside = _beside(line, asked, pieces, chosen[0], readings)
+        scored_units[0] = replace(scored_units[0], line=line, key=key, beside=beside)
+    return Choice(tuple(scored_units), tuple(warnings))
 
 
 def _without(question: str, named: Sequence[tuple[int, int]]) -> str:
@@ -148,19 +152,38 @@ def _line(asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping
         return line, answer if answer in line else ""
     whole = [i for i in numbers if _WHOLE.search(pieces[i].unit.text)]
     quiet = [i for i in whole or numbers if not pieces[i].noise] or whole or numbers
+    return lead_and_words(pieces[max(quiet, key=_worth(asked, pieces, readings))].unit)[1], ""
+
+
+def _beside(
+    line: str, asked: Asked, pieces: Sequence[Piece], chosen: _Run, readings: Mapping[int, PieceReading]
+) -> str:
+    """`Block.beside` of a run."""
+    room, kept = _BESIDE_CHARS, dict[int, str]()
+    numbers = () if pieces[chosen.first].unit.is_row else range(chosen.first, chosen.last + 1)
+    for number in sorted(numbers, key=_worth(asked, pieces, readings), reverse=True):
+        words = lead_and_words(pieces[number].unit)[1]
+        if words != line and len(words) <= room:
+            kept[number] = words
+            room -= len(words)
+    return "".join(f"{' ' if i - 1 in kept else ' […] '}{kept[i]}" for i in sorted(kept)).removeprefix(" […] ")
+
+
+def _worth(asked: Asked, pieces: Sequence[Piece], readings: Mapping[int, PieceReading]) -> Callable[[int], float]:
+    """How well a piece answers by itself."""
 
     def worth(number: int) -> float:
         span = readings[number].probability if number in readings else 0.0
         return score_of({**features_of([pieces[number]], asked), "span": span})
 
-    return lead_and_words(pieces[max(quiet, key=worth)].unit)[1], ""
+    return worth
 
 
 def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     """As `extract`, for what `found` found.
 
     Where the question was searched for in parts, these choose in turn, each among its own passages; a place that was
-    chosen before is passed over.
+    chosen before is passed over, and a row of a table that was goes with it.
     """
     if not found.parts:
         return extract(found.question, found.hits, readers=readers, limit=limit)
@@ -169,7 +192,8 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     chosen: list[ScoredUnit] = []
     for one in chain.from_iterable(zip_longest(*own)):
         if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
-            chosen.append(one)
+            same = (other for other in chosen if same_table(one.unit, other.unit))
+            chosen.append(replace(one, part=next(same, one).part))
     warnings = dict.fromkeys(warning for choice in each for warning in choice.warnings)
     return Choice(tuple(chosen[:limit]), tuple(warnings))
 

@@ -243,7 +243,7 @@ def read_pieces(
     taken, rows = set[int](), list[Unit]()
     for first, last in runs:
         unit = pieces[first].unit
-        is_read = unit.is_row and any(same_table(unit, other) for other in rows)
+        is_read = any(same_table(unit, other) for other in rows)
         if not is_read and taken.isdisjoint(range(first, last + 1)):
             first, last = _widened(pieces, first, last, taken)
             chosen.append((first, last))

@@ -255,6 +255,8 @@ class Block:
     """Of the first quote: the sentence in it that answers, or its row as `name: column value`; else empty."""
     key: str = ""
     """The words of `line` that were asked for, a value or a name, where it is sure which they are; else empty."""
+    beside: str = ""
+    """The next best sentences of that quote, in its order, which are shown below `line`."""
 
 
 @dataclass(frozen=True, slots=True)

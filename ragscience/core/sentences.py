@@ -237,8 +237,6 @@ def _bounded(text: str, start: int, end: int, kind: str) -> Iterator[SentenceSpa
 
 _LINE_CHARS = 260
 """A longer first line is cut."""
-_REST_CHARS = 240
-"""Of the first quote, besides its line; all of it where all is asked for."""
 _FEWEST_CHARS = 20
 """Less than this is nothing to show below it."""
 
@@ -276,17 +274,10 @@ def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _rest_of(block: Block) -> tuple[Block, ...]:
-    """The block without its line, whole sentences next to it as far as there is room."""
+    """The block without its line: the best of its other sentences."""
     if block.kind == "table" or len(block.line) > _LINE_CHARS:
         return (block,)
-    before, _, after = block.text.partition(block.line)
-    ends = [before, after]
-    if len(before) + len(after) > _REST_CHARS:
-        spans = split_sentences(before), split_sentences(after)
-        ends = [before[spans[0][-1].start :] if spans[0] else "", after[: spans[1][0].end] if spans[1] else ""]
-        ends = ends if sum(map(len, ends)) <= _REST_CHARS else [end for end in ends[1:] if len(end) <= _REST_CHARS]
-    text = " […] ".join(part.strip() for part in ends if part.strip())
-    return (replace(block, text=text, lead=""),) if len(text) >= _FEWEST_CHARS else ()
+    return (replace(block, text=block.beside, lead=""),) if len(block.beside) >= _FEWEST_CHARS else ()
 
 
 # The acronyms that a text defines

@@ -62,7 +62,7 @@ def test_answer_has_a_quote_for_each(engine):
 def test_below_the_lines_each_paper_has_its_second_quote_else_the_rest_of_its_first():
     def quote(file, line, rest):
         text = f"{line} {rest}".strip()
-        return Block("quote", text, (Citation(file, 1, text, True, file),), line=line)
+        return Block("quote", text, (Citation(file, 1, text, True, file),), line=line, beside=rest)
 
     oak = quote("oak.pdf", "OakMap has a depth of 17 levels.", "Its leaves hold maps of the forest.")
     fern = quote("fern.pdf", "FernNet has a depth of 9 levels.", "It was trained for four days.")
