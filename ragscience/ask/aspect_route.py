@@ -41,7 +41,7 @@ _MOST_QUALIFIERS, _MOST_LISTED = 5, 20
 _OF_SEVERAL = (("method", 2), ("results", 2))
 """Of each of several papers."""
 _MOST_PAPERS = 6
-_MOST_ANNOUNCED = 10
+_MOST_ANNOUNCED, _MOST_QUOTED = 10, 5
 _MOST_NAMES, _MOST_PLACES = 12, 4
 _BEGINNING = 3
 """Sentences from which a summary begins where none says what the paper does."""
@@ -89,7 +89,7 @@ def _listed(aspect: str, said: _AspectSentences, slots: Slots) -> Routed | None:
         return None
     ranked, paper = said.ranked(aspect, slots.extra), said.paper
     found = list(dict.fromkeys(each for one in ranked for each in said.announced(one)))[:_MOST_LISTED]
-    blocks = [Block("quote", one.text, one.citations, is_brief=n > 1) for n, one in enumerate(found)]
+    blocks = [Block("quote", one.text, one.citations, is_brief=n >= _MOST_QUOTED) for n, one in enumerate(found)]
     for caption, part in pairwise(paper.parts) if aspect == "hyperparameters" else ():
         text, words = joined_lines(caption.text), {*terms(caption.text)}
         is_asked = _HEADED[aspect] & words and (not slots.extra or slots.extra & words)

@@ -143,8 +143,6 @@ _CAPTION = 0.6
 """What a word of the question counts that only the table's caption holds."""
 _UNASKED = 0.04
 """What a row or a column loses by names that the question does not have, all of them: "BERT" is not "BERT + CRF"."""
-_SHORT_FORM = range(3, 6)
-"""Letters of a short form that a word of the question begins with: "Acc." accuracy."""
 _SIGNS = "+⋆★"
 """At the end of a name they make it another one: "BM25+"."""
 _LABEL_WORDS = 3
@@ -218,8 +216,6 @@ class _Question:
         letters = "".join(filter(str.isalnum, text.casefold()))
         has = {term for term in self._terms if term in own or (len(term) >= _SHORTEST_PART and term in letters)}
         has |= self._terms.intersection(terms(" ".join(_written_out(text, self._spelled))))
-        short = {word for word in re.findall(r"[^\W\d_]+", text.casefold()) if len(word) in _SHORT_FORM}
-        has |= {term for term in self._terms if any(len(term) > len(word) and term.startswith(word) for word in short)}
         held = tuple(len(found & has) / len(found) if found else 0.0 for found, _ in self.words)
         return _Name(text, held, len(own - has) / len(own) if own else 0.0)
 

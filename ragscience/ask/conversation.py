@@ -56,7 +56,6 @@ PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": 
 _OPENING = re.compile(rf"(?:(?:{'|'.join(sorted(POLITE))})\b(?!-)[ ,.!;:]*)+(?<=[,.!;:] )", re.IGNORECASE)
 """Ends in a mark: "thanks. ", and not the "fine" of "fine-tuning"."""
 WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
-PRONOUN = re.compile(r"\b(?:it|this|that|they|them)\b", re.IGNORECASE)
 LISTED = re.compile(rf"\b(?P<place>{'|'.join(PLACES)}) (?:one|paper)\b|\b(?:both|they|them|their|these|those)\b", re.I)
 """What points at one or all of the papers that were listed."""
 
@@ -118,17 +117,11 @@ def understand(
     about = files or _pointed_at(question, state) or state.focus
     is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(_words(question))
     behind = TurnReading(question, about, state.questions, IN_FOCUS if about and not named else 0.0)
-    readings = [behind, *_in_place(question, state, named, names)]
-    if readings[1:] and state.focus and set(files).isdisjoint(state.focus):  # a thing of its: "and BERT?"
-        readings.append(replace(behind, files=state.focus))
+    readings = [behind]
     if about and not named:
         if len(set(terms(question))) < FEWEST_TERMS:
             return tuple(readings)
         readings.append(TurnReading(question, about, prior=IN_FOCUS))
-    pronoun = PRONOUN.search(question, 0, named[0].start) if named else None
-    if pronoun and len(state.focus) == 1 and state.focus[0] not in files:  # "how is that different from BERT?"
-        both = f"{question[: pronoun.start()]}{names.short(state.focus[0])}{question[pronoun.end() :]}"
-        readings.append(TurnReading(both))
     return (*readings, replace(alone, is_only_searched=not is_of_all))
 
 
@@ -184,19 +177,6 @@ def is_small_talk(question: str) -> bool:
 
 def _words(text: str) -> set[str]:
     return {word.casefold() for word in WORD.findall(text)}
-
-
-def _in_place(
-    question: str, state: DialogueState, named: Sequence[MentionedPaper], names: PaperNames
-) -> list[TurnReading]:
-    """The last question with the name that a turn consists of in the place of its own: "and BERT?"."""
-    last = state.questions[-1]
-    asked = _surely_named(last, names)[:1]
-    if len(_files_of(named)) != 1 or len(WORD.findall(question)) > len(WORD.findall(named[0].name)) + 2 or not asked:
-        return []
-    end = next((word.end() for word in WORD.finditer(last) if word.start() <= asked[0].start < word.end()), 0)
-    put = last[: asked[0].start] + named[0].name + last[max(asked[0].end, end) :]
-    return [TurnReading(put, _files_of(named))]
 
 
 def _mostly(cited: Sequence[str], answer: str) -> Sequence[str]:

@@ -25,8 +25,6 @@ _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
 _LOOKED_AT = 80
 """Runs that may be quoted: the best ones."""
-_SAME, _FEWEST_SHARED = 0.7, 4
-"""Share of its terms, and the number, that a run has in common with a better one where it counts as a repetition."""
 _WHOLE = re.compile(r"^(?![a-z(,;)])[^\n].*[.!?][\"”’)\]]*+(?:\^[\d,–-]++)?$", re.DOTALL)
 """A sentence that the passage does not cut, and that announces nothing."""
 _SURE = 0.5
@@ -78,8 +76,6 @@ class _Run:
     unit: Unit
     score: float
     features: Mapping[str, float]
-    terms: frozenset[str]
-    """With those of a row's header."""
 
     @property
     def unread(self) -> float:
@@ -91,8 +87,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     """At most `limit` units that answer best.
 
     All runs of up to three sentences, and single rows, are scored (unit_scores.py). The best takes up its neighbours;
-    later ones are shorter. Repetitions are left out, and a place in two overlapping passages counts once. A model that
-    fails costs a warning.
+    later ones are shorter, and no place is quoted twice. A model that fails costs a warning.
     """
     units = [unit for hit in hits for unit in units_of(hit)]
     matches, warnings = None, list[str]()
@@ -223,8 +218,7 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
     first, last = span
     run = pieces[first : last + 1]
     unit = joined(run[0].unit, run[-1].unit)
-    words = frozenset[str]().union(*(piece.terms for piece in run))
-    return _Run(first, last, unit, score_of(features), features, words)
+    return _Run(first, last, unit, score_of(features), features)
 
 
 def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
@@ -235,7 +229,7 @@ def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, f
             chosen.append(_grown(pieces, alone, run))
         elif len(chosen) == limit or run.unread < _LOWEST * chosen[0].unread:
             break
-        elif _is_short(run) and not any(_repeats(run, one) for one in chosen):
+        elif _is_short(run) and not any(_overlap(run.unit, one.unit) for one in chosen):
             chosen.append(run)
     return chosen
 
@@ -265,10 +259,3 @@ def _grown(pieces: Sequence[Piece], alone: Mapping[int, float], run: _Run) -> _R
 def _overlap(one: Unit, other: Unit) -> bool:
     (path, start, end), (other_path, other_start, other_end) = one.place, other.place
     return path == other_path and start < other_end and other_start < end
-
-
-def _repeats(one: _Run, other: _Run) -> bool:
-    if _overlap(one.unit, other.unit):
-        return True
-    shared = len(one.terms & other.terms)
-    return shared >= _FEWEST_SHARED and shared > _SAME * min(len(one.terms), len(other.terms))

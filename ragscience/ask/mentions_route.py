@@ -52,11 +52,6 @@ _SHOWN = 240
 """Characters of a quote."""
 _CLAIMING = ("uses", "evaluates", "compares_with")
 """Kinds that a place with the name does not settle."""
-_ASIDE = re.compile(
-    r"\b(?:introduction|motivation|related|previous work|prior work|background|acknowledg\w*|discussion|future)",
-    re.IGNORECASE,
-)
-"""Headings under which a name says nothing of what the paper does."""
 _OURS = re.compile(r"\b(?:we|our|us|this paper|this work)\b", re.IGNORECASE)
 _MOST_MARKS = 0.2
 """Of a sentence: the share of its characters that are neither letters nor blanks."""
@@ -275,18 +270,8 @@ class _Search:
         counts = {key: min(len(one.found[key]) for one in each if key in one.found) for key in keys}
         return sorted(keys, key=lambda key: (-counts[key], key))
 
-    def _is_claiming(self, key: int, each: Sequence[_LookedUp]) -> bool:
-        """Whether a paper has a name where it says what it does itself."""
-        chunks = [place.chunk for one in each for place in one.found.get(key, {}).values()]
-        return any(not _ASIDE.search(chunk.section.rpartition(" › ")[2]) for chunk in chunks)
-
     def _answered(self, each: Sequence[_LookedUp], joined: str = "and") -> Routed:
-        having, aside = self._having(each, joined), ""
-        if self.kind in _CLAIMING and (claiming := [key for key in having if self._is_claiming(key, each)]):
-            more = len(having) - len(claiming)
-            has = f"{counted(more, 'more paper')} {'has' if more == 1 else 'have'}"
-            aside = f" {has} it only in the introduction, related work or discussion." if more else ""
-            having = claiming
+        having = self._having(each, joined)
         names, many = listed([f"“{one.name}”" for one in each], joined), counted(len(self.papers), "paper")
         also = [f"“{name}”" for one in each for name in one.aliases]
         note = f"Looked for {listed([names, *also])} word for word in {many}."
@@ -301,7 +286,7 @@ class _Search:
         said = "" if all(one.is_whole for one in each) else "At least "
         said += counted(len(having), "other paper" if introduced else "paper")
         said += f" {'has' if len(having) == 1 else 'have'} {names}{f' (also as {listed(also)})' if also else ''}"
-        blocks, hits = [Block("text", f"{said} in the text.{aside}")], dict[int, Hit]()
+        blocks, hits = [Block("text", f"{said} in the text.")], dict[int, Hit]()
         for key in having:
             found = [[one.found[key][at] for at in sorted(one.found[key])] for one in each if key in one.found]
             quotes = [_best_quote(places) for places in found] if len(blocks) <= _MOST_SHOWN else []

@@ -53,20 +53,8 @@ def _unknown_paper(name: str) -> Routed:
 
 
 def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
-    """The kind of the question, of those that what it names allows, None for one to the passages; and how likely.
-
-    Where it is none, it is asked again with a thing that the examples have in the place of the one that it names.
-    """
-    kind, likely = _kind_of(slots.masked, slots, context)
-    if kind is None and (other := slots.with_any_thing) != slots.masked:
-        kind, likely = _kind_of(other, slots, context)
-        if kind is None or kind.needs not in ("thing", "library") or likely < SURE:
-            return None, 0.0
-    return kind, likely
-
-
-def _kind_of(masked: str, slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
-    known = context.probabilities(masked)
+    """The kind of the question, of those that what it names allows, None for one to the passages; and how likely."""
+    known = context.probabilities(slots.masked)
     if not len(known):
         return None, 0.0
     papers = len(slots.papers)

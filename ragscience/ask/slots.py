@@ -60,7 +60,6 @@ _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
 _MARK = re.compile(r"\b(?:X\d|Smith|2018|ICML)\b")
 """What stands for a name in `Slots.masked`."""
-_ANY_THING = "contrastive learning"
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
 
@@ -85,15 +84,12 @@ class Slots:
     @property
     def masked(self) -> str:
         """The question with X1, X2 for papers, Smith for people, 2018 for years, ICML for venues."""
-        return _masked(self.question, self.marks)
-
-    @property
-    def with_any_thing(self) -> str:
-        """As `masked`, with another thing in the place of its own, if that has several words; else the same."""
-        start = self.question.find(self.thing)
-        span = start, start + len(self.thing)
-        outside = [mark for mark in self.marks if not _is_taken(mark[0], [span])]
-        return _masked(self.question, [*outside, (span, _ANY_THING)] if " " in self.thing else self.marks)
+        made, at = "", 0
+        for (start, end), mark in sorted(self.marks):
+            if start >= at:
+                made += self.question[at:start] + mark
+                at = end
+        return made + self.question[at:]
 
     @property
     def without_names(self) -> str:
@@ -216,15 +212,6 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     marks += [((end + 1, noun.end()), "paper") for _, end in spans if (noun := _NOUN.match(question, end))]
     words = described[1].strip() if described is not None else ""
     return Slots(question, tuple(papers.values()), spans, conditions, implied, words, tuple(marks))
-
-
-def _masked(question: str, marks: Sequence[tuple[tuple[int, int], str]]) -> str:
-    made, at = "", 0
-    for (start, end), mark in sorted(marks):
-        if start >= at:
-            made += question[at:start] + mark
-            at = end
-    return made + question[at:]
 
 
 def _conditions(

@@ -262,14 +262,14 @@ def first_line(block: Block) -> tuple[str, str]:
 def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """What is shown below these lines: the quotes that carry them, without the words that are there already.
 
-    Of a comparison it is the second quote of each paper instead of the rest of its first, in the order of the papers.
+    Of a comparison each paper's second quote follows its first, in the order of the papers.
     """
     leading = leading_of(blocks)
     others = [block for block in blocks[len(leading) :] if not block.is_brief]
     below = list[Block]()
     for block in leading:
         own = [one for one in others if len(leading) > 1 and one.citations[0].path == block.citations[0].path]
-        below += [*(() if own and block.kind != "table" else _rest_of(block)), *own]
+        below += [*_rest_of(block), *own]
     return tuple(dict.fromkeys([*below, *others]))
 
 

@@ -59,7 +59,7 @@ def test_answer_has_a_quote_for_each(engine):
     assert {citation.file for block in answer.blocks for citation in block.citations} == {"oak.pdf", "fern.pdf"}
 
 
-def test_below_the_lines_each_paper_has_its_second_quote_else_the_rest_of_its_first():
+def test_below_the_lines_each_paper_has_the_rest_of_its_first_quote_and_its_second():
     def quote(file, line, rest):
         text = f"{line} {rest}".strip()
         return Block("quote", text, (Citation(file, 1, text, True, file),), line=line, beside=rest)
@@ -67,7 +67,8 @@ def test_below_the_lines_each_paper_has_its_second_quote_else_the_rest_of_its_fi
     oak = quote("oak.pdf", "OakMap has a depth of 17 levels.", "Its leaves hold maps of the forest.")
     fern = quote("fern.pdf", "FernNet has a depth of 9 levels.", "It was trained for four days.")
     more = replace(quote("fern.pdf", "", "FernNet reads words in both directions."), line="")
-    assert [block.text for block in below_of((oak, fern, more))] == ["Its leaves hold maps of the forest.", more.text]
+    below = [block.text for block in below_of((oak, fern, more))]
+    assert below == ["Its leaves hold maps of the forest.", "It was trained for four days.", more.text]
 
 
 def test_a_question_costs_one_search_and_one_for_each_part(engine):

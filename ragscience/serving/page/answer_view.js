@@ -54,8 +54,8 @@ function* drawAll(blocks, quotes, cite) {
   const until = blocks.findIndex((block) => !block.line || block.is_brief);
   const leading = until < 0 ? blocks : blocks.slice(0, until);
   for (const block of leading) yield make("p", { class: "line" }, keyed(block.line, block.key), cites(block, cite));
-  const later = blocks.filter((block, at) => block.is_brief || (leading.length > 1 && at < leading.length && block.kind !== "table"));
-  const below = blocks.filter((block) => !later.includes(block));
+  const later = blocks.filter((block) => block.is_brief);
+  const below = blocks.filter((block) => !block.is_brief);
   yield* drawBlocks(below.filter((block) => block.kind !== "quote" || block.text !== block.line), quotes, cite);
   if (later.length) yield make("details", { class: "more" }, make("summary", {}, counted(later.length, "more quote")), [...drawBlocks(later, quotes, cite)]);
 }
