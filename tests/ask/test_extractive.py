@@ -17,6 +17,7 @@ from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.ask.unit_scores import pieces_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
+from ragscience.core.sentences import below_of
 from ragscience.models.minilm import AnswerSpan
 from ragscience.search.reranking import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
@@ -172,6 +173,15 @@ def test_the_first_line_is_of_the_run_that_won_not_of_what_it_took_up():
     text = "Bees like honey. Wax is for a dance. Bees, honey and wax differ."
     (first,) = extractive.extract("bees honey wax dance", [hit(text)], readers=Readers(), limit=1).units
     assert (first.unit.text, first.line) == (text, "Wax is for a dance.")
+
+
+def test_below_the_line_are_the_best_other_sentences_of_its_quote_and_not_those_beside_it():
+    masts, hives = f"Masts are tall, {'very ' * 30}tall.", f"Bees of June fly, {'far and ' * 15}far."
+    text = f"Honey bees of June dance. {masts} Rain is wet. {hives}"
+    (first,) = extractive.extract("honey bees June dance", [hit(text)], readers=Readers(), limit=1).units
+    assert (first.unit.text, first.line) == (text, "Honey bees of June dance.")
+    (block,) = answer_blocks.quoted([first])
+    assert [one.text for one in below_of([block])] == [f"Rain is wet. {hives}"]
 
 
 def test_the_first_line_is_where_the_answer_is_read_even_if_that_is_not_sure():
