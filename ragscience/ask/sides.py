@@ -197,20 +197,13 @@ def in_turn(lists: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def together(whole: Found, others: Sequence[Found], hits: Sequence[Hit], parts: Sequence[Found] = ()) -> Found:
-    """Searches as one: `whole` with `hits`, ranked from 1, and what all of them took and warned of.
-
-    Of two `parts` of its question or more the one that is answered worst says how near the passages come, where that is
-    nearer.
-    """
+    """Searches as one: `whole` with `hits`, ranked from 1, its `parts`, and what all of them took and warned of."""
     everything, timings = (whole, *others), Counter[str]()
     for each in everything:
         timings.update(each.timings_ms)
     parts = [part for part in parts if part.hits]
-    near = [part.signals.get("maxsim", 0.0) for part in parts]
-    is_nearer = len(near) > 1 and min(near) > whole.signals.get("maxsim", 1.0)
     return replace(
         whole,
-        signals={**whole.signals, "maxsim": min(near)} if is_nearer else whole.signals,
         hits=tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)),
         parts=tuple(QuestionPart(part.question, part.hits) for part in parts) if len(parts) > 1 else (),
         warnings=tuple(dict.fromkeys(chain.from_iterable(each.warnings for each in everything))),
