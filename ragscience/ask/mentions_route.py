@@ -14,7 +14,7 @@ from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
-from ragscience.core.tokenizing import counted, joined_lines, terms, tokenize
+from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
 
 _MOST_LISTS = 400
@@ -40,6 +40,12 @@ _APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
 nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
 _FEWEST_PAPERS = 5
 """In a smaller library there is no telling which papers stand apart."""
+_SUBJECT = re.compile(
+    r"\b(?:on|about|into|around|regarding|concerning|(?:deal\w*|to do) with)\s+(.+)$|^(.+?)\s+"
+    r"(?:papers?|articles?|studies|publications|works?|literature|stuff)\b",
+    re.IGNORECASE,
+)
+"""What the subject stands after, or before."""
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
@@ -59,12 +65,12 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     search = _Search(kind, papers, slots.papers, context)
-    if kind == "topic" and (about := _about(slots.thing, context, papers)) is not None:
+    if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
         return about
     if slots.papers:
         start, end = slots.spans[0] if slots.spans else (0, 0)
         return search.of_name(slots.question[start:end])
-    found = search.of_name(slots.thing)
+    found = search.of_name(subject if kind == "topic" else slots.thing)
     if kind == "mentions" and (found is None or found.nothing_found):
         return _about(slots.thing, context, papers) or found
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
@@ -139,6 +145,20 @@ def _entries_with(
         place = Citation(paper.file, entry.page, entry.text, True, paper.path, entry.start, entry.end)
         blocks.append(Block("item", f"{short_label(paper)}: “{entry.text}”", (place,)))
     return Routed("mentions", note, _shortened(blocks), confidence="medium" if without else "high")
+
+
+def _subject(slots: Slots) -> str:
+    """What the papers are to be about: the words after "on" or before "papers", or the thing that is asked for."""
+    found = _SUBJECT.search(slots.question.rstrip(" ?.!"))
+    if found is None or slots.thing in slots.question[: found.start()]:
+        return slots.thing
+    words = (found[1] or found[2]).split()
+    while words and words[-1].casefold() in STOP_WORDS:
+        words.pop()
+    asking = STOP_WORDS if found[1] else STOP_WORDS | frame_words(("thing", "library"))
+    while words and words[0].casefold() in asking:
+        words.pop(0)
+    return " ".join(words).strip("\"'“”‘’") or slots.thing
 
 
 def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:
