@@ -29,7 +29,7 @@ _WHOLE = re.compile(r"^(?![a-z(,;)])[^\n].*[.!?][\"”’)\]]*+(?:\^[\d,–-]++)
 """A sentence that the passage does not cut, and that announces nothing."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
-_BESIDE_CHARS = 240
+_BESIDE_CHARS = 220
 """Of the first quote, shown below the line that answers."""
 
 
