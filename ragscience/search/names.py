@@ -226,6 +226,9 @@ SHAPED_AT_LEAST = 0.8
 mean the paper."""
 RARE, FEWEST_PASSAGES = 0.02, 500
 """A family name that a larger share of the passages has is a common word: "Page". A small library counts as larger."""
+PART_OF_WORD = 0.5
+"""Factor of a name that is a common word in small letters and a part of a longer one: "zero-shot"."""
+_HYPHENS = ("-", "‐", "–")
 ALONE, ALONE_OF_ONE = 0.5, 0.8
 """Strength of a family name without "et al.", a second author or a year: of several authors, of a single one."""
 OF_FILE = 0.7
@@ -282,7 +285,7 @@ def strength_of(name: PaperName, usage: float, text: str, start: int, end: int) 
         is_name = not _is_word(text[start:end]) or _PAPER_AFTER.match(text, end)
         return max(OF_FILE, name.base * usage) if is_name else 0.0, end
     usage = max(usage, SHAPED_AT_LEAST) if _PAPER_AFTER.match(text, end) else usage
-    return name.base * usage, end
+    return name.base * usage * _case_factor(name.name, text, start, end), end
 
 
 def _as_author(name: PaperName, text: str, start: int, end: int) -> tuple[float, int]:
@@ -297,6 +300,12 @@ def _as_author(name: PaperName, text: str, start: int, end: int) -> tuple[float,
     if beside is None or not (is_second or (others and not other) or (year and not others)):
         return (ALONE if name.how == AUTHORS[0] else ALONE_OF_ONE), end
     return name.base if years or not year else ALONE, len(text[: beside.end()].rstrip(" ,(["))
+
+
+def _case_factor(name: str, text: str, start: int, end: int) -> float:
+    """PART_OF_WORD where the text has a common word that is joined to another one, though the name has capitals."""
+    is_part = not name.islower() and text[end : end + 1] in _HYPHENS and _is_word(text[start:end])
+    return PART_OF_WORD if is_part else 1.0
 
 
 def _is_word(written: str) -> bool:

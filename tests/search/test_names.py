@@ -10,7 +10,7 @@ from ragscience.core.records import Metadata
 from ragscience.core.tokenizing import TOKENIZER_VERSION
 from ragscience.library.store import Home, Library
 from ragscience.search import kept_names
-from ragscience.search.names import PaperNames
+from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.search.names_of_paper import RULES_VERSION
 from tests.library.making import add, paper_of, unit_rows
 from tests.search.library_of_papers import add_paper
@@ -72,6 +72,13 @@ def test_a_name_leads_to_its_paper(home, text, file, name):
 )
 def test_no_name(home, text):
     assert named(home, text) == []
+
+
+def test_a_word_that_is_a_part_of_a_longer_one_is_surely_no_name(home):
+    with Library.open(home) as library:
+        names = PaperNames.of(library)
+        ((bare,), (joined,)) = map(names.in_text, ("how bright is lantern?", "is a lantern-like lamp bright?"))
+    assert joined.strength < LEAST_SURE < bare.strength
 
 
 def test_a_name_that_other_papers_use_as_a_word_leads_to_none(home):
