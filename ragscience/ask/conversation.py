@@ -56,6 +56,7 @@ PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": 
 _OPENING = re.compile(rf"(?:(?:{'|'.join(sorted(POLITE))})\b(?!-)[ ,.!;:]*)+(?<=[,.!;:] )", re.IGNORECASE)
 """Ends in a mark: "thanks. ", and not the "fine" of "fine-tuning"."""
 WORD = re.compile(r"[^\W_](?:[\w’'.+/-]*\w)?")
+PRONOUN = re.compile(r"\b(?:it|this|that|they|them)\b", re.IGNORECASE)
 LISTED = re.compile(rf"\b(?P<place>{'|'.join(PLACES)}) (?:one|paper)\b|\b(?:both|they|them|their|these|those)\b", re.I)
 """What points at one or all of the papers that were listed."""
 
@@ -122,6 +123,10 @@ def understand(
         if len(set(terms(question))) < FEWEST_TERMS:
             return tuple(readings)
         readings.append(TurnReading(question, about, prior=IN_FOCUS))
+    pronoun = PRONOUN.search(question, 0, named[0].start) if named else None
+    if pronoun and len(state.focus) == 1 and state.focus[0] not in files:  # "how is that different from BERT?"
+        both = f"{question[: pronoun.start()]}{names.short(state.focus[0])}{question[pronoun.end() :]}"
+        readings.append(TurnReading(both))
     return (*readings, replace(alone, is_only_searched=not is_of_all))
 
 

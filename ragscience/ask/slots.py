@@ -36,6 +36,7 @@ _ALL = re.compile(r"\b(?:by|sort\w*|order\w*|list)\b", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
 _COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w'’.&+-]*")
+_PERSON_AFTER = re.compile(r"\b(?:by|did|has|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
 _JOINING = frozenset(["of", "and", "or", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
 _DESCRIBED = re.compile(
@@ -237,6 +238,11 @@ def _conditions(
         elif not venue and of_venue(papers, name):
             venue = name
             marks.append(((start, end), "ICML"))
+    if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
+        name = found[1].strip(" .?!,")
+        if not _is_taken(found.span(1), taken) and not _asks(name.split()[0]):
+            authors.append(name)
+            marks.append(((found.start(1), found.start(1) + len(name)), "Smith"))
     return Conditions(years, tuple(authors), venue), marks
 
 

@@ -27,6 +27,8 @@ LONGEST = 24
 """Words of a text that are looked up together."""
 DESCRIBED, MOST_OF_TOLD = 0.8, 0.6
 """Strength of "the sepsis paper", and the least share of its words that the paper has in its title, file or author."""
+MOST_OF_SHORT = 4
+"""Words of a short name."""
 LEAST_SURE = 0.5
 """A name of this strength keeps its place from what a weaker rule would find there."""
 LEAST = 0.2
@@ -116,6 +118,19 @@ class PaperNames:
         """The names of a paper, the surest first; none for an unknown one."""
         paper = self._kept.get(paper_id)
         return paper.names if paper else ()
+
+    def short(self, file: str) -> str:
+        """What to call a paper in a sentence: the short name that it uses most, else its file's."""
+        paper_id = self.id_of(file)
+        short = [
+            name
+            for name in self.of_paper(paper_id)
+            if name.how not in AUTHORS and len(name.name.split()) <= MOST_OF_SHORT
+        ]
+        for name in sorted(short, key=lambda name: (name.how == "file", -name.share)):
+            if [one.paper_id for one in self.in_text(name.name) if one.strength >= LEAST_SURE] == [paper_id]:
+                return name.name
+        return file
 
     def id_of(self, file: str) -> int:
         """The id of the paper with that file; -1 for none."""

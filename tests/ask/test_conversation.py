@@ -78,6 +78,12 @@ def test_a_turn_is_also_read_as_it_stands_in_the_paper_in_focus_and_in_all(names
     assert (only.before, only.files) == ((BEFORE,), (TIDE,))
 
 
+def test_a_pronoun_beside_a_name_is_the_paper_in_focus(names):
+    texts = [each.text for each in understand("how is that different from KTR?", [ABOUT_TIDE], names)]
+    assert "how is TideNet different from KTR?" in texts
+    assert sides("how is TideNet different from KTR?", names)
+
+
 def test_the_library_is_asked_about_all_papers_only_by_who_says_so(names):
     asked = {turn: understand(turn, [ABOUT_TIDE], names)[-1].is_only_searched for turn in
              ("and how many wide rivers?", "how many papers are there in the library?", "and KTR?")}  # fmt: skip
@@ -89,10 +95,9 @@ def test_the_library_is_asked_about_all_papers_only_by_who_says_so(names):
 
 
 def test_a_name_is_asked_about_in_its_paper(names):
-    assert [(" ".join(each.searched.split()), each.files) for each in understand("and KTR?", [ABOUT_TIDE], names)] == [
-        (f"{BEFORE} → and KTR?", (KILN,)),
-        ("and KTR?", ()),
-    ]
+    readings = understand("and KTR?", [ABOUT_TIDE], names)
+    asked = [(" ".join(each.searched.split()), each.files) for each in readings]
+    assert asked == [(f"{BEFORE} → and KTR?", (KILN,)), ("and KTR?", ())]
 
 
 def test_only_the_last_question_is_the_one_that_is_asked(names):

@@ -180,8 +180,7 @@ def test_below_the_line_are_the_best_other_sentences_of_its_quote_and_not_those_
     text = f"Honey bees of June dance. {masts} Rain is wet. {hives}"
     (first,) = extractive.extract("honey bees June dance", [hit(text)], readers=Readers(), limit=1).units
     assert (first.unit.text, first.line) == (text, "Honey bees of June dance.")
-    (block,) = answer_blocks.quoted([first])
-    assert [one.text for one in below_of([block])] == [f"Rain is wet. {hives}"]
+    assert [one.text for one in below_of(answer_blocks.quoted([first]))] == [f"Rain is wet. {hives}"]
 
 
 def test_the_first_line_is_where_the_answer_is_read_even_if_that_is_not_sure():

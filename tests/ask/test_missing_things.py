@@ -27,13 +27,11 @@ def found(question, text):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("eradicated", "After eradication of it."),
-        ("pre-training", "We pretrain it."),
-        ("English-German", "From English to German."),
-        ("ReAct", "REACT is a prompt that reacts."),
+        ("eradicated", "After eradication of it."), ("pre-training", "We pretrain it."),
+        ("English-German", "From English to German."), ("ReAct", "REACT is a prompt that reacts."),
         ("ZeRO", "It is ZeRO-DP that we use."),
     ],
-)
+)  # fmt: skip
 def test_presence_does_not_hang_on_the_spelling(asked, said):
     assert all(found(f"How much of the {asked} does it have?", said).values())
 

@@ -60,6 +60,7 @@ def test_what_is_not_known_is_said(ask):
     assert "2018 by its file's name" in ask("Which papers are from 2018?")
     assert "Of 3 papers the venue is not known." in ask("Which papers appeared at ICBR?")
     assert "not sure" in ask("Which papers are from 2004?")
+    assert "no paper that is known to be by Jane Nobody" in ask("papers by Jane Nobody")
 
 
 def test_a_paper_is_from_the_year_of_its_print_and_that_of_its_first_version(bees):
