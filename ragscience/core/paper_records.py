@@ -53,8 +53,7 @@ class PageShape:
     rotation: int
     """Degrees clockwise by which it is turned to be shown: 0, 90, 180 or 270."""
     crop_box: Box
-    """The part of the sheet that is shown: left, bottom, right, top in the file's own units and axes, before the page
-    is turned."""
+    """The part that is shown: left, bottom, right, top in the file's own units and axes, before the page is turned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +204,7 @@ def searched_text(header: str, text: str) -> str:
 NOTE = "note"
 """The kind of a passage that is not the paper's: a reader's mark or note."""
 ASKED_KINDS = ("reference", "figure", NOTE)
-"""Of passages, which a search finds only where they are asked for: lists of references, the words in figures, what
-readers marked and wrote."""
+"""Passages that a search finds only where they are asked for: references, words in figures, readers' notes."""
 PASSAGE_KINDS = ("text", "abstract", "table", "caption", "equation", "footnote", *ASKED_KINDS, "all")
 """What a passage can be, and "all", which has those too."""
 
