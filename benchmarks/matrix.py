@@ -89,7 +89,7 @@ def judged(matrix: Any, gold: Gold, threshold: float, folder: Path) -> Iterator[
 
 
 def _is(value: Any, rights: Sequence[str], kind: str) -> bool:
-    from ragscience.ask.claim_facts import Said
+    from ragscience.claims.facts import Said
 
     if kind != "number":
         return any(one.casefold() in value.text.casefold() for one in rights)
@@ -105,7 +105,7 @@ def _is_on(value: Any, pages: str, file: Path) -> bool:
         return str(value.page) in pages.split(",")
     import pymupdf
 
-    from ragscience.ask.claim_facts import squeezed
+    from ragscience.claims.facts import squeezed
 
     with pymupdf.open(file) as document:
         return squeezed(value.text) in squeezed(str(document[value.page - 1].get_text()).replace("-\n", ""))

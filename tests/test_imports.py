@@ -18,17 +18,17 @@ SCRIPTS = ("config", "ingest", "query")
 MAY_KNOW = {
     "": {"core", "engine"},  # ragscience/__init__.py
     "__main__": {"cli"},
-    "core": set(),
-    "models": {"core"},
+    "core": set(), "models": {"core"},
     "reading": {"core"},
     "sources": {"core", "reading"},
     "library": {"core", "models", "reading"},
     "graph": {"core", "library", "models", "reading"},
     "search": {"core", "library", "models", "reading", "graph"},
-    "ask": {"core", "library", "models", "graph", "search", "sources"},
+    "claims": {"core", "models"},
+    "ask": {"claims", "core", "library", "models", "graph", "search", "sources"},
     "agent": {"core", "library", "models", "search", "sources", "ask"},
     "evaluation": {"core", "ask"},
-    "review": {"core", "ask", "graph", "library", "reading", "search", "sources"},
+    "review": {"claims", "core", "ask", "graph", "library", "models", "reading", "search", "sources"},
     "upkeep": {"core", "library", "models", "reading", "graph"},
     "engine": {
         "core", "agent", "ask", "evaluation", "graph", "library", "models", "reading", "review", "search", "sources",

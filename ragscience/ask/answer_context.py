@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from math import inf
 
 from ragscience.ask.extractive import Matcher
-from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Found, Turn
-from ragscience.models.model_protocols import ChatModel
+from ragscience.models.model_protocols import ChatModel, Reader
 from ragscience.search.names import PaperNames
 from ragscience.search.reranking import WordPresence
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragscience.ask.answer_sentences import AnswerSentence, cited_parts, homes, split_answer
 from ragscience.ask.citations import find_mentions
-from ragscience.ask.evidence import EvidenceIndex, Place
-from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Finding, Judge, Quote, strength
-from ragscience.ask.unit_scores import Reader
+from ragscience.claims.answer_sentences import AnswerSentence, cited_parts, homes, split_answer
+from ragscience.claims.evidence import EvidenceIndex, Place
+from ragscience.claims.support import SUPPORT_THRESHOLD, Claim, Finding, Judge, Quote, strength
 from ragscience.core.paper_records import page_label
 from ragscience.core.records import Citation, Hit, Sentence
+from ragscience.models.model_protocols import Reader
 
 _FEWEST_WORDS = 4
 """A shorter sentence is on a page too easily for a citation of ours."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragscience.ask.claim_facts import squeezed
-from ragscience.ask.evidence import Place
 from ragscience.ask.prompts import prompt_name
+from ragscience.claims.evidence import Place
+from ragscience.claims.facts import squeezed
 from ragscience.core.paper_records import ENDING, FORMATS, page_parts
 from ragscience.core.records import Hit
 

@@ -7,9 +7,10 @@ from itertools import chain, zip_longest
 
 from ragscience.ask.cells import lead_and_words, same_table
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
-from ragscience.ask.unit_scores import Asked, Piece, PieceReading, Reader, features_of, pieces_of, read_pieces, score_of
+from ragscience.ask.unit_scores import Asked, Piece, PieceReading, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit, StoredChunk
+from ragscience.models.model_protocols import Reader
 from ragscience.search.reranking import TokenMatches
 
 Matcher = Callable[[str, Sequence[StoredChunk]], "TokenMatches"]

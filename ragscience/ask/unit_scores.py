@@ -16,20 +16,16 @@ Features, each 0 to 1 unless said otherwise, weighted and summed:
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING
 
 from ragscience.ask.cells import AskedRow, asked_rows, same_table, table_span
 from ragscience.ask.conversation import asked_last
 from ragscience.ask.quote_candidates import CAPTION, Unit, follows, table_head_end
 from ragscience.core.tokenizing import joined_lines, terms
+from ragscience.models.model_protocols import Reader
 from ragscience.search.reranking import TokenMatches
-
-if TYPE_CHECKING:
-    from ragscience.models.minilm import AnswerSpan
-
 
 _WEIGHTS = {
     "meaning": 1.0,
@@ -213,11 +209,8 @@ def _held(weights: Mapping[str, float], text: frozenset[str]) -> float:
     return sum(value for term, value in weights.items() if term in text)
 
 
-Reader = Callable[[str, Sequence[str]], "list[AnswerSpan]"]
-"""For a question and texts the best span of each. Raises ModelProblem."""
 READ_TEXTS = 8
 """Texts that are read for a question."""
-
 READ_CHARS = 600
 """Length up to which a run is read with its neighbours: what it announces, or means by "it", is beside it."""
 

@@ -6,7 +6,6 @@ from threading import RLock
 from typing import Any, Literal, TypeVar
 
 from ragscience.ask.extractive import Matcher
-from ragscience.ask.unit_scores import Reader
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import EmbedderIdentity, Profile
 from ragscience.core.settings import ENV_PREFIX, Settings, changed_settings, server_key
@@ -16,7 +15,7 @@ from ragscience.models import model_choice
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.models.minilm import MiniLM, SpanReader, find_minilm
 from ragscience.models.model_choice import ModelChoice, ModelRow, ModelSources, row
-from ragscience.models.model_protocols import ChatModel, Embedder, Reranker, TokenEmbedder
+from ragscience.models.model_protocols import ChatModel, Embedder, Reader, Reranker, TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
 from ragscience.models.served_embedder import QueryEmbedder
 from ragscience.models.served_llm import ChatOptions, ServedLLM

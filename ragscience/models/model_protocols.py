@@ -1,7 +1,7 @@
 """The interfaces of the models."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -175,3 +175,27 @@ class ChatModel(Protocol):
         self, messages: Sequence[tuple[str, str]], prompt_tokens: int | None, answer_tokens: int | None
     ) -> bool:
         """Whether the server truncated the messages, by the tokens that it counted; else the counter learns from it."""
+
+
+SOFTER = 6.0
+"""By which scores are divided, so that the reader is not surer than it is right: of 5, 6 and 7 the one in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSpan:
+    """Where a passage answers best."""
+
+    score: float
+    """Log-odds that the answer is here; comparable between passages and questions."""
+    start: int
+    end: int
+    """In characters of the passage."""
+
+    @property
+    def probability(self) -> float:
+        """The score between 0 and 1, less sure than the model is: it was trained on other texts (`SOFTER`)."""
+        return float(0.5 * (1.0 + np.tanh(0.5 * self.score / SOFTER)))
+
+
+Reader = Callable[[str, Sequence[str]], list[AnswerSpan]]
+"""For a question and texts the best span of each. Raises ModelProblem."""

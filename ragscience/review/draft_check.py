@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ragscience.ask.claim_facts import Difference
-from ragscience.ask.evidence import EvidenceIndex, PageSpan, Place
-from ragscience.ask.support import SUPPORT_THRESHOLD, Claim, Judge, strength
+from ragscience.claims.evidence import EvidenceIndex, PageSpan, Place
+from ragscience.claims.facts import Difference
+from ragscience.claims.support import SUPPORT_THRESHOLD, Claim, Judge, strength
 from ragscience.core.paper_records import place_label
 from ragscience.core.records import ASKED_KINDS, Citation, Hit
 from ragscience.core.tokenizing import joined_lines
@@ -21,9 +21,9 @@ from ragscience.search.names import LEAST_SURE, PaperNames
 from ragscience.sources.bib_entries import citation_keys
 
 if TYPE_CHECKING:
-    from ragscience.ask.unit_scores import Reader
     from ragscience.core.records import Paper
     from ragscience.library.store import Store
+    from ragscience.models.model_protocols import Reader
 
 VERDICTS = {
     "held": "the paper says so",

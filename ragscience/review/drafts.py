@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from ragscience.ask.answer_sentences import AnswerSentence, cited_parts, homes, masked, split_answer
+from ragscience.claims.answer_sentences import AnswerSentence, cited_parts, homes, masked, split_answer
 from ragscience.core.errors import FileProblem, RagScienceError, UsageError
 from ragscience.core.paper_records import ENDING
 from ragscience.reading.other_formats import decoded, read_other

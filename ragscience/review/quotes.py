@@ -18,9 +18,9 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from ragscience.ask.claim_facts import Difference as Difference
-from ragscience.ask.claim_facts import squeezed
-from ragscience.ask.evidence import MergedPassage
+from ragscience.claims.evidence import MergedPassage
+from ragscience.claims.facts import Difference as Difference
+from ragscience.claims.facts import squeezed
 from ragscience.core.errors import UsageError
 from ragscience.core.records import Citation, Filters
 from ragscience.core.tokenizing import joined_lines

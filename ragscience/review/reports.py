@@ -14,7 +14,7 @@ from ragscience.core.tokenizing import some_of
 from ragscience.review.draft_check import FLAGGED, VERDICTS
 
 if TYPE_CHECKING:
-    from ragscience.ask.claim_facts import Difference
+    from ragscience.claims.facts import Difference
     from ragscience.review.draft_check import CheckedSentence
 
 _LEVELS = {**dict.fromkeys(FLAGGED, "warning"), "held": "none"}

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ragscience.ask.claim_facts import Said, squeezed
 from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.ask.unit_scores import Asked, Piece, features_of, pieces_of, score_of
+from ragscience.claims.facts import Said, squeezed
 from ragscience.core.paper_records import page_parts
 from ragscience.core.records import Answer, Block, Hit
 from ragscience.core.tokenizing import STOP_WORDS, joined_lines, terms

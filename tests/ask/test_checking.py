@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragscience.ask.answer_sentences import split_answer
 from ragscience.ask.check import check
+from ragscience.claims.answer_sentences import split_answer
 from tests.ask.passages import SAMPLING, TRAINING, hit
 from tests.ask.span_reading import read
 

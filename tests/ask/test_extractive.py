@@ -18,7 +18,7 @@ from ragscience.ask.unit_scores import pieces_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
 from ragscience.core.sentences import below_of
-from ragscience.models.minilm import AnswerSpan
+from ragscience.models.model_protocols import AnswerSpan
 from ragscience.search.reranking import PassageMatches, TokenMatches
 from tests.ask.passages import SAMPLING, TRAINING, hit
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from ragscience.ask.claim_facts import FOLDS, LOOSE_POINT, Said, squeezed
+from ragscience.claims.facts import FOLDS, LOOSE_POINT, Said, squeezed
 from ragscience.core.records import Hit
 from ragscience.core.sentences import split_sentences
 

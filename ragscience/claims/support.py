@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from ragscience.ask.claim_facts import UNIVERSAL, Difference, Number, Said, alteration, squeezed
-from ragscience.ask.evidence import EvidenceIndex, PageSpan, PageUnit, Place
-from ragscience.ask.unit_scores import Reader
+from ragscience.claims.evidence import EvidenceIndex, PageSpan, PageUnit, Place
+from ragscience.claims.facts import UNIVERSAL, Difference, Number, Said, alteration, squeezed
 from ragscience.core.errors import ModelProblem
 from ragscience.core.tokenizing import joined_lines
 from ragscience.core.tokenizing import terms as stems
+from ragscience.models.model_protocols import Reader
 
 SUPPORT_THRESHOLD = 0.5
 """Share of a sentence's content words that the cited lines must hold."""
