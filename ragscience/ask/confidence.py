@@ -27,6 +27,7 @@ _FEW = 0.5
 """Share of a question's things up to which its answer is doubted: of 50 such questions 7 were answered right."""
 _USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.75, 0.5, 0.15
 """For a sign that is not known."""
+_LEAST = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,11 @@ def signs(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> di
         "span": _USUAL_SPAN if best is None else max(best.features.get("span", _USUAL_SPAN), best.features["cell"]),
         "context": _USUAL_CONTEXT if best is None else best.features.get("context", _USUAL_CONTEXT),
     }
+
+
+def log_odds(likely: float) -> float:
+    """Of a probability, 0 to 1; finite."""
+    return math.log((likely + _LEAST) / (1.0 - likely + _LEAST))
 
 
 def _logistic(model: Mapping[str, float], values: Mapping[str, float]) -> float:

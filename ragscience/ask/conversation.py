@@ -30,8 +30,9 @@ TURNS_BACK = 6
 """Turns that the state is worked out from."""
 QUESTIONS_BACK = 2
 """Questions that a turn is read behind."""
-IN_FOCUS = 0.2
-"""What a reading within the papers in focus is preferred by where the turn names none: in all papers something fits."""
+IN_FOCUS, BEHIND, IN_ALL = 0.8, -0.5, -1.3
+"""Log-odds that are added to the worth of a reading within the papers in focus where the turn names none, behind other
+questions, and in all papers where one is in focus: fitted to the readings of 392 turns (docs/choices.md)."""
 FEWEST_TERMS = 2
 """Content words that a turn needs to be a question by itself."""
 MOST_LISTED = 12
@@ -84,7 +85,7 @@ class TurnReading:
     before: tuple[str, ...] = ()
     """The questions that it is read behind."""
     prior: float = 0.0
-    """What is added to its worth, 0 to 1, when the best reading is chosen."""
+    """What is added to the log-odds of its worth when the best reading is chosen."""
     is_only_searched: bool = False
     """Whether the library itself is not asked it: "and how many?" is not about all papers."""
 
@@ -117,7 +118,7 @@ def understand(
     files = _files_of(named)
     about = files or _pointed_at(question, state) or state.focus
     is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(_words(question))
-    behind = TurnReading(question, about, state.questions, IN_FOCUS if about and not named else 0.0)
+    behind = TurnReading(question, about, state.questions, (IN_FOCUS if about and not named else 0.0) + BEHIND)
     readings = [behind]
     if about and not named:
         if len(set(terms(question))) < FEWEST_TERMS:
@@ -127,7 +128,7 @@ def understand(
     if pronoun and len(state.focus) == 1 and state.focus[0] not in files:  # "how is that different from BERT?"
         both = f"{question[: pronoun.start()]}{names.short(state.focus[0])}{question[pronoun.end() :]}"
         readings.append(TurnReading(both))
-    return (*readings, replace(alone, is_only_searched=not is_of_all))
+    return (*readings, alone if is_of_all else replace(alone, prior=IN_ALL, is_only_searched=True))
 
 
 def asked_last(question: str) -> str:

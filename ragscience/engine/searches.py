@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import worth
+from ragscience.ask.confidence import log_odds
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
@@ -172,7 +173,7 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
         if len(readings) == 1 and not reading.before:
             return found
         likely = worth(found, run.answer_context)
-        results.append((likely + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
+        results.append((log_odds(likely) + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
     return max(results, key=lambda result: result[0])[1]
 
 
