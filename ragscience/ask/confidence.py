@@ -1,6 +1,6 @@
 """How sure it is that the quotes answer the question, and what of it is missing.
 
-Logistic models over five signs, of which two are about presence: likeness as a whole does not tell a question that a
+Logistic models over six signs, of which two are about presence: likeness as a whole does not tell a question that a
 paper answers from one that it nearly answers. Fitted and measured by `tools/fit_confidence.py`; figures:
 docs/choices.md.
 """
@@ -19,13 +19,13 @@ from ragscience.search.reranking import WordPresence
 
 ANSWERABILITY = {"intercept": -9.6, "share": 4.1, "span": 4.6, "maxsim": 6.45}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
-MODEL = {"intercept": -7.5, "gone": -3.1, "share": 0.75, "span": 6.05, "maxsim": 6.1, "context": 0.1}
-"""Weights of the log-odds that the quotes hold the answer."""
-HIGH, LOW = 0.84, 0.3
+MODEL = {"intercept": -3.4, "gone": -1.95, "share": 1.2, "span": 4.95, "context": 1.8, "margin": 2.35}
+"""Weights of the log-odds that what is shown of the quotes holds the answer."""
+HIGH, LOW = 0.87, 0.3
 """From which probability on confidence is high, and below which it is low."""
 _FEW = 0.5
 """Share of a question's things up to which its answer is doubted: of 50 such questions 7 were answered right."""
-_USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT = 0.75, 0.5, 0.15
+_USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT, _USUAL_MARGIN = 0.75, 0.5, 0.15, 0.2
 """For a sign that is not known."""
 _LEAST = 1e-4
 
@@ -107,6 +107,7 @@ def signs(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> di
     - `span`: how likely the first quote has the answer, as it is read, or how much of the question its cell holds; the
       usual one where neither is known.
     - `context`: how much of the question only the headings, title, caption or header over the first quote have.
+    - `margin`: `ScoredUnit.margin` of the first quote.
     """
     return {
         "gone": float(bool(looked.gone)),
@@ -114,6 +115,7 @@ def signs(found: Found, looked: LookedFor, best: ScoredUnit | None = None) -> di
         "maxsim": found.signals.get("maxsim", _USUAL_MAXSIM),
         "span": _USUAL_SPAN if best is None else max(best.features.get("span", _USUAL_SPAN), best.features["cell"]),
         "context": _USUAL_CONTEXT if best is None else best.features.get("context", _USUAL_CONTEXT),
+        "margin": _USUAL_MARGIN if best is None else best.margin,
     }
 
 

@@ -30,9 +30,9 @@ TURNS_BACK = 6
 """Turns that the state is worked out from."""
 QUESTIONS_BACK = 2
 """Questions that a turn is read behind."""
-IN_FOCUS, BEHIND, IN_ALL = 0.8, -0.5, -1.3
-"""Log-odds that are added to the worth of a reading within the papers in focus where the turn names none, behind other
-questions, and in all papers where one is in focus: fitted to the readings of 392 turns (docs/choices.md)."""
+BEHIND, IN_ALL = -0.5, -1.3
+"""Log-odds that are added to the worth of a reading behind other questions, and of one in all papers where one is in
+focus: fitted to the readings of 392 turns (docs/choices.md)."""
 FEWEST_TERMS = 2
 """Content words that a turn needs to be a question by itself."""
 MOST_LISTED = 12
@@ -118,12 +118,12 @@ def understand(
     files = _files_of(named)
     about = files or _pointed_at(question, state) or state.focus
     is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(_words(question))
-    behind = TurnReading(question, about, state.questions, (IN_FOCUS if about and not named else 0.0) + BEHIND)
+    behind = TurnReading(question, about, state.questions, BEHIND)
     readings = [behind]
     if about and not named:
         if len(set(terms(question))) < FEWEST_TERMS:
             return tuple(readings)
-        readings.append(TurnReading(question, about, prior=IN_FOCUS))
+        readings.append(TurnReading(question, about))
     pronoun = PRONOUN.search(question, 0, named[0].start) if named else None
     if pronoun and len(state.focus) == 1 and state.focus[0] not in files:  # "how is that different from BERT?"
         both = f"{question[: pronoun.start()]}{names.short(state.focus[0])}{question[pronoun.end() :]}"

@@ -55,6 +55,8 @@ class ScoredUnit:
     key: str = ""
     beside: str = ""
     """As of `Block`; of the best one."""
+    margin: float = 0.0
+    """Of the best one: by how much its score is above that of the best run elsewhere."""
     part: int = 0
     """The part of the question that chose it."""
 
@@ -118,7 +120,9 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     if chosen:
         line, key = _line(asked, pieces, runs[0], readings)  # without what it took up
         beside = _beside(line, asked, pieces, chosen[0], readings)
-        scored_units[0] = replace(scored_units[0], line=line, key=key, beside=beside)
+        elsewhere = (run.score for run in runs if not _overlap(run.unit, chosen[0].unit))
+        margin = runs[0].score - next(elsewhere, 0.0)
+        scored_units[0] = replace(scored_units[0], line=line, key=key, beside=beside, margin=margin)
     return Choice(tuple(scored_units), tuple(warnings))
 
 
