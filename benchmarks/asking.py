@@ -84,7 +84,7 @@ def main() -> int:
     if asked.read:
         read_papers(data / asked.read[0], asked.read[0], Path(asked.read[1]))
         return 0
-    folder = ASKING if asked.series == "first" else ASKING.with_name(f"asking_{asked.series}")
+    folder = folder_of(asked.series)
     sets = asked.sets or [name for name in SETS if (folder / f"{name}.jsonl").is_file()]
     items = [item for name in sets for item in questions(name, folder)]
     if asked.check:
@@ -112,6 +112,17 @@ def questions(name: str, folder: Path = ASKING) -> list[Item]:
     """The questions of a set, those of the dialogues with their turns."""
     lines = (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [{"set": name, **json.loads(line)} for line in lines]
+
+
+def folder_of(series: str) -> Path:
+    """Where the sets of a series are."""
+    return ASKING if series == "first" else ASKING.with_name(f"asking_{series}")
+
+
+def outcomes(series: str, data: Path) -> Iterator[Item]:
+    """Those of all questions and turns of a series."""
+    there = [name for name in SETS if (folder_of(series) / f"{name}.jsonl").is_file()]
+    return _asked([item for name in there for item in questions(name, folder_of(series))], data, fresh=False)
 
 
 def library_home(folder: str, fresh: bool) -> Path:

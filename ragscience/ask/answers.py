@@ -9,7 +9,7 @@ from ragscience.ask.answer_blocks import ROUTE, note, quoted, quotes_of, shown_t
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.chain import Generated
 from ragscience.ask.check import Checked, check
-from ragscience.ask.confidence import LOW, LookedFor, answerability, confidence, look_for, probability, signs
+from ragscience.ask.confidence import LookedFor, answerability, confidence, look_for, probability, signs
 from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL
@@ -69,8 +69,9 @@ def _best(found: Found, context: AnswerContext) -> ScoredUnit | None:
 
 
 FOR_LLM = 0.08
-"""Below it a question is refused before a language model is asked, which can refuse by itself above it; and so is a
-turn of a chat that goes on with a paper."""
+"""Below it a question is refused before a language model is asked, which can refuse by itself above it."""
+_LIKELY = 0.4
+"""Worth from which on a turn of a conversation is never refused."""
 
 
 class _AnswerRun:
@@ -209,8 +210,8 @@ class _AnswerRun:
             readers = Readers(self._context.matcher, self._context.spans)
             self._choice = extract_parts(found, readers=readers, limit=self._context.extractive_sentences)
         self._answerability = answerability(found, self._looked, next(iter(self._choice.units), None))
-        is_enough = self._answerability >= (min(self._least, FOR_LLM) if found.about else self._least)
-        answerable = is_enough or self._looked.names_a_paper or found.signals.get("worth", 0.0) >= LOW
+        is_likely = self._answerability >= self._least or found.signals.get("worth", 0.0) >= _LIKELY
+        answerable = is_likely or self._looked.names_a_paper
         return found, answerable and not (self._request.strict and found.verdict == "incorrect")
 
     def _show(self, text: str) -> None:

@@ -19,7 +19,9 @@ from ragscience.search.reranking import WordPresence
 
 ANSWERABILITY = {"intercept": -9.6, "share": 4.1, "span": 4.6, "maxsim": 6.45}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
-MODEL = {"intercept": -3.4, "gone": -1.95, "share": 1.2, "span": 4.95, "context": 1.8, "margin": 2.35}
+MODEL = {
+    "intercept": -4.95, "gone": -1.9, "share": 1.4, "span": 5.4, "maxsim": 1.55, "context": 1.75, "margin": 2.15
+}  # fmt: skip
 """Weights of the log-odds that what is shown of the quotes holds the answer."""
 HIGH, LOW = 0.87, 0.3
 """From which probability on confidence is high, and below which it is low."""

@@ -63,7 +63,7 @@ def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
         "paper": bool(papers or slots.described or slots.implied),
         "two papers": max(papers, len(slots.implied)) >= 2,
         "library": not papers and (bool(slots.order[0]) or slots.has_conditions or not slots.names_thing),
-        "thing": bool(slots.thing or papers),
+        "thing": bool(slots.thing or papers or slots.described),
         "reader": _SAYS_I.search(slots.question) is not None,
     }
     every = {kind: float(p) for kind, p in zip(kinds(), known, strict=True)}

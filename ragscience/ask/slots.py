@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -229,13 +229,14 @@ def _conditions(
             marks.append(((at, at + 4), "2018"))
             break
     authors, venue = list[str](), ""
-    for start, end, name in _names(question, free):
+    last_names = {author.rpartition(" ")[2].casefold() for paper in papers for author in paper.metadata.authors}
+    for start, end, name in _names(question, free, last_names):
         if any(a <= start < b for (a, b), _ in marks):
             continue
         if any(has_author(paper, name) for paper in papers):
             authors.append(name)
             marks.append(((start, end), "Smith"))
-        elif not venue and of_venue(papers, name):
+        elif not venue and not name.islower() and of_venue(papers, name):
             venue = name
             marks.append(((start, end), "ICML"))
     if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
@@ -259,13 +260,21 @@ def _in_name(question: str, year: re.Match[str], papers: Sequence[Paper]) -> boo
     return not (of_venue(papers, name) or any(has_author(paper, name) for paper in papers))
 
 
-def _names(question: str, words: Sequence[re.Match[str]]) -> Iterator[tuple[int, int, str]]:
-    """(start, end, text) of runs of at most four words with a capital, a longer one first; none within another."""
+def _names(
+    question: str, words: Sequence[re.Match[str]], last_names: Collection[str]
+) -> Iterator[tuple[int, int, str]]:
+    """(start, end, text) of runs of at most four words with a capital, a longer one first; none within another.
+
+    Of two words in small letters, too, where the second is a last name: "jeff dean".
+    """
     for at in range(len(words)):
         for count in range(min(4, len(words) - at), 0, -1):
             run = words[at : at + count]
             text = question[run[0].start() : run[-1].end()].rstrip(".?!,").removesuffix("'s").removesuffix("’s")
             capitals = all(word[0][:1].isupper() or (word[0] in SMALL_WORDS and word is not run[0]) for word in run)
-            is_name = capitals and (run[0].start() or not _asks(run[0][0])) and text[-1:].isalpha()
+            is_typed = (
+                count == 2 and text.rpartition(" ")[2] in last_names and not (_asks(run[0][0]) or _asks(run[1][0]))
+            )
+            is_name = is_typed or (capitals and (run[0].start() or not _asks(run[0][0])) and text[-1:].isalpha())
             if is_name and not any(question[a.end() : b.start()].strip() for a, b in pairwise(run)):
                 yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too
