@@ -20,10 +20,10 @@ from ragscience.search.reranking import WordPresence
 ANSWERABILITY = {"intercept": -9.6, "share": 4.1, "span": 4.6, "maxsim": 6.45}
 """Weights of the log-odds that the papers answer the question, which decide whether it is answered at all."""
 MODEL = {
-    "intercept": -4.95, "gone": -1.9, "share": 1.4, "span": 5.4, "maxsim": 1.55, "context": 1.75, "margin": 2.15
+    "intercept": -5.05, "gone": -1.85, "share": 1.55, "span": 5.15, "maxsim": 1.65, "context": 1.8, "margin": 2.25
 }  # fmt: skip
 """Weights of the log-odds that what is shown of the quotes holds the answer."""
-HIGH, LOW = 0.87, 0.3
+HIGH, LOW = 0.88, 0.3
 """From which probability on confidence is high, and below which it is low."""
 _FEW = 0.5
 """Share of a question's things up to which its answer is doubted: of 50 such questions 7 were answered right."""

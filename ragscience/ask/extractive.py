@@ -10,6 +10,7 @@ from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.unit_scores import Asked, Piece, PieceReading, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit, StoredChunk
+from ragscience.core.tokenizing import joined_lines
 from ragscience.models.model_protocols import Reader
 from ragscience.search.reranking import TokenMatches
 
@@ -56,7 +57,7 @@ class ScoredUnit:
     beside: str = ""
     """As of `Block`; of the best one."""
     margin: float = 0.0
-    """Of the best one: by how much its score is above that of the best run elsewhere."""
+    """Of the best one: by how much its score is above that of the best run elsewhere without its key."""
     part: int = 0
     """The part of the question that chose it."""
 
@@ -120,7 +121,11 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     if chosen:
         line, key = _line(asked, pieces, runs[0], readings)  # without what it took up
         beside = _beside(line, asked, pieces, chosen[0], readings)
-        elsewhere = (run.score for run in runs if not _overlap(run.unit, chosen[0].unit))
+        elsewhere = (
+            run.score
+            for run in runs
+            if not (_overlap(run.unit, chosen[0].unit) or (key and key in joined_lines(run.unit.text)))
+        )
         margin = runs[0].score - next(elsewhere, 0.0)
         scored_units[0] = replace(scored_units[0], line=line, key=key, beside=beside, margin=margin)
     return Choice(tuple(scored_units), tuple(warnings))
