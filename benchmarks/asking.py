@@ -45,8 +45,8 @@ the dialogues of the second and the fourth chose how readings of a turn are weig
 question must be for the library was chosen when these five were known; the sixth chose nothing. The seventh has
 dialogues and library questions alone; it chose that a polite opening of a turn asks nothing. Of the eighth, which asks
 two things at once in a set of its own, the open half chose some examples of questions that count. These eight chose
-what is shown below the first line, and which rules were taken away; with the ninth they chose how sure an answer is, and
-how readings of a turn are weighed; the tenth chose nothing."""
+what is shown below the first line, and which rules were taken away; with the ninth they chose how sure an answer is,
+and how readings of a turn are weighed; the tenth chose nothing."""
 SETS = ("dialogues", "library", "cells", "names", "comparisons", "near", "facts", "two_parts")
 LISTS = ("holds", "topic", "year", "author", "venue", "uses", "mentions", "evaluates", "cites")
 """The kinds of library questions that are answered by papers; what others want is in their `must_contain`."""

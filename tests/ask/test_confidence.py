@@ -88,20 +88,11 @@ def test_what_a_paper_prints_as_an_example_answers_only_a_question_on_that_paper
 
 
 def test_quotes_carry_it_and_refusals_and_answers_without_a_library_do_not():
-    search = Search(ROOTS, BEES)
-    given = ask(
-        None,
-        search,
-        question="What was the LC50 of the Arabidopsis?",
-        presence=PRESENCE,
-        names=Names(),
-        answerable_threshold=0.0,
-    )
+    search, how = Search(ROOTS, BEES), {"presence": PRESENCE, "names": Names()}
+    given = ask(None, search, question="What was the LC50 of the Arabidopsis?", answerable_threshold=0.0, **how)
     assert (given.confidence, len(given.missing)) == ("low", 1)
     assert "presence_ms" in given.timings_ms
-    refused = ask(
-        None, search, question="Who baked Kilimanjaro?", presence=PRESENCE, names=Names(), answerable_threshold=1.0
-    )
+    refused = ask(None, search, question="Who baked Kilimanjaro?", answerable_threshold=1.0, **how)
     assert (refused.refused, refused.confidence, refused.missing) == (True, None, ())
     assert ask(None, search, question="What was the LC50 of roots?").confidence is None
 

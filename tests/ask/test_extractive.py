@@ -195,6 +195,15 @@ def test_the_first_line_is_where_the_answer_is_read_even_if_that_is_not_sure():
     assert (first.line, first.key) == ("The bees of the hive were 412.", "")
 
 
+def test_another_run_is_a_rival_unless_it_says_the_same():
+    def margin(rival):
+        hits = [hit("The bees of June were 412."), hit(rival, start=900, rank=2)]
+        reads = lambda question, texts: [AnswerSpan(6.0, each.find("were ") + 5, len(each) - 1) for each in texts]  # noqa: E731
+        return extractive.extract("How many bees in June?", hits, readers=Readers(None, reads), limit=1).units[0].margin
+
+    assert margin("The bees of yore were 412.") > margin("The bees of yore were 9.") > 0
+
+
 def test_a_sentence_that_the_passage_cuts_is_not_the_first_line():
     text = "Bees were counted in June. Bees of the hive were counted by"
     (first,) = extractive.extract("Bees of the hive?", [hit(text)], readers=Readers(), limit=1).units

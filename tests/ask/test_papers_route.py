@@ -41,7 +41,7 @@ def test_a_fact_of_one_paper(ask, question, said):
         ("How many papers do I have from before 2005?", ["hives.pdf"]),
         ("List all papers between 2004 and 2016", ["waggle.pdf", "hives.pdf"]),
         ("Which papers did Lind write?", ["hives.pdf", "waggle.pdf"]),
-        ("do I have papers by Maria Ruiz?", ["waggle.pdf"]),
+        ("do I have papers by Maria Ruiz?", ["waggle.pdf"]), ("anything by maria ruiz?", ["waggle.pdf"]),
         ("Which papers by Bo Lind came out after 2010?", ["waggle.pdf"]),
         ("Which papers appeared at ICBR?", ["waggle.pdf"]),
         ("What is the newest paper?", ["nectar_1906.01234.pdf"]),
