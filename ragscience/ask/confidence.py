@@ -30,6 +30,7 @@ _FEW = 0.5
 _USUAL_MAXSIM, _USUAL_SPAN, _USUAL_CONTEXT, _USUAL_MARGIN = 0.75, 0.5, 0.15, 0.2
 """For a sign that is not known."""
 _LEAST = 1e-4
+"""Added to both sides of odds, so that their logarithm is finite."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,10 +121,11 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     if chosen:
         line, key = _line(asked, pieces, runs[0], readings)  # without what it took up
         beside = _beside(line, asked, pieces, chosen[0], readings)
+        says = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if key else None  # "12" does not say "2"
         elsewhere = (
             run.score
             for run in runs
-            if not (_overlap(run.unit, chosen[0].unit) or (key and key in joined_lines(run.unit.text)))
+            if not (_overlap(run.unit, chosen[0].unit) or (says and says.search(joined_lines(run.unit.text))))
         )
         margin = runs[0].score - next(elsewhere, 0.0)
         scored_units[0] = replace(scored_units[0], line=line, key=key, beside=beside, margin=margin)
