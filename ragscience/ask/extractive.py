@@ -10,7 +10,7 @@ from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.unit_scores import Asked, Piece, PieceReading, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit, StoredChunk
-from ragscience.core.tokenizing import joined_lines
+from ragscience.core.tokenizing import tokenize
 from ragscience.models.model_protocols import Reader
 from ragscience.search.reranking import TokenMatches
 
@@ -121,11 +121,11 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
     if chosen:
         line, key = _line(asked, pieces, runs[0], readings)  # without what it took up
         beside = _beside(line, asked, pieces, chosen[0], readings)
-        says = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if key else None  # "12" does not say "2"
+        says = set(tokenize(key))
         elsewhere = (
             run.score
             for run in runs
-            if not (_overlap(run.unit, chosen[0].unit) or (says and says.search(joined_lines(run.unit.text))))
+            if not (_overlap(run.unit, chosen[0].unit) or (says and says.issubset(tokenize(run.unit.text))))
         )
         margin = runs[0].score - next(elsewhere, 0.0)
         scored_units[0] = replace(scored_units[0], line=line, key=key, beside=beside, margin=margin)
