@@ -10,11 +10,11 @@ from functools import cache
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, has_author, label, listed, short_label
-from ragscience.ask.slots import Slots
+from ragscience.ask.slots import WORD, Slots, asks
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
-from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms, tokenize
+from ragscience.core.tokenizing import counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
 
 _MOST_LISTS = 400
@@ -35,17 +35,11 @@ _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
 _MOST_WORDS = 6
 """Of a part of a name that is looked for where no text has the whole."""
-_APART, _OF_BEST, _NEAR = 1.3, 0.8, 0.15
-"""A paper is about a subject where it is so many standard deviations nearer than the others, and this share of the
-nearest paper's, and the cosine of its first passage is at least this; on 65 subjects of 48 papers: docs/choices.md."""
+_NEAREST, _APART, _OF_BEST, _NEAR = 5, 1.2, 0.6, 0.15
+"""Passages of a paper that are compared with a subject. It is about it where it is so many standard deviations nearer
+than the others, and this share of the nearest paper's, and the mean cosine is at least this: docs/choices.md."""
 _FEWEST_PAPERS = 5
 """In a smaller library there is no telling which papers stand apart."""
-_SUBJECT = re.compile(
-    r"\b(?:on|about|into|around|regarding|concerning|(?:deal\w*|to do) with)\s+(.+)$|^(.+?)\s+"
-    r"(?:papers?|articles?|studies|publications|works?|literature|stuff)\b",
-    re.IGNORECASE,
-)
-"""What the subject stands after, or before."""
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
@@ -148,45 +142,32 @@ def _entries_with(
 
 
 def _subject(slots: Slots) -> str:
-    """What the papers are to be about: the words after "on" or before "papers", or the thing that is asked for."""
-    found = _SUBJECT.search(slots.question.rstrip(" ?.!"))
-    if found is None or slots.thing in slots.question[: found.start()]:
-        return slots.thing
-    words = (found[1] or found[2]).split()
-    while words and words[-1].casefold() in STOP_WORDS:
-        words.pop()
-    asking = STOP_WORDS if found[1] else STOP_WORDS | frame_words(("thing", "library"))
-    while words and words[0].casefold() in asking:
-        words.pop(0)
-    return " ".join(words).strip("\"'“”‘’") or slots.thing
+    """What the papers are to be about: from the first word of the question that does not ask to the last one."""
+    words = [word.span() for word in WORD.finditer(slots.question) if not asks(word[0])]
+    return slots.question[words[0][0] : words[-1][1]].rstrip(".?!,'’") if words else slots.thing
 
 
 def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:
     """The papers that have the subject in the title, or its words in the abstract, and those that are much nearer it.
 
-    Near are the mean of a paper's vectors, without what all papers share, and its first passage. "A or B" is two.
+    How near is the mean of a paper's nearest passages. Of "A or B" the title may have either.
     """
-    import numpy as np
+    from ragscience.graph.paper_map import nearness
 
-    from ragscience.graph.paper_map import apart, paper_map
-
-    known = paper_map(context.library)
-    means, scores = apart(known.means), dict[int, float]()
-    for part in dict.fromkeys([subject, *_TOGETHER.split(subject)]):
-        words, vector = set(terms(part)), context.embed(part)
-        if not words or not len(vector):
-            continue
-        cosines = np.stack([means @ vector, known.firsts @ vector])
-        deviations = np.maximum(cosines.std(axis=1, keepdims=True), 1e-9)
-        near = ((cosines - cosines.mean(axis=1, keepdims=True)) / deviations).mean(axis=0)
-        least = max(_APART, _OF_BEST * float(near.max())) if len(known.papers) >= _FEWEST_PAPERS else np.inf
-        near[cosines[1] < _NEAR] = -np.inf
-        mentions = find_phrases([part], papers, context)[0] if len(words) > 1 else {}
-        for paper, score in zip(known.papers, near.tolist(), strict=True):
-            places = mentions.get(paper.paper_id, {}).values()
-            is_named = words <= set(terms(title_of(paper))) or any(at.chunk.kind == "abstract" for at in places)
-            if score >= least or is_named:
-                scores[paper.paper_id] = max(score, scores.get(paper.paper_id, score))
+    parts, vector = [part for part in subject.split(" or ") if terms(part)], context.embed(subject)
+    if not parts or not len(vector):
+        return None
+    known, cosines = nearness(context.library, vector, _NEAREST)
+    near = (cosines - cosines.mean()) / max(float(cosines.std()), 1e-9)
+    least = max(_APART, _OF_BEST * float(near.max(initial=0.0))) if len(known) >= _FEWEST_PAPERS else math.inf
+    mentions = find_phrases([part for part in parts if len(terms(part)) > 1], papers, context)[0]
+    scores = dict[int, float]()
+    for paper, score, cosine in zip(known, near.tolist(), cosines.tolist(), strict=True):
+        places = mentions.get(paper.paper_id, {}).values()
+        in_title = any(set(terms(part)) <= set(terms(title_of(paper))) for part in parts)
+        is_named = in_title or any(at.chunk.kind == "abstract" for at in places)
+        if (score >= least and cosine >= _NEAR) or is_named:
+            scores[paper.paper_id] = score
     found = [(score, papers[key]) for key, score in scores.items() if key in papers]
     if not found:
         return None

@@ -35,7 +35,7 @@ _ORDER = tuple((name, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for name, 
 _ALL = re.compile(r"\b(?:by|sort\w*|order\w*|list)\b", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
 _COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_][\w'’.&+-]*")
+WORD = re.compile(r"[^\W_][\w'’.&+-]*")
 _PERSON_AFTER = re.compile(r"\b(?:by|did|has|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
 _JOINING = frozenset(["of", "and", "or", "for", "from", "in", "on", "to", "the", "a", "an", "with", "&"])
@@ -138,7 +138,7 @@ class Slots:
     @property
     def extra(self) -> frozenset[str]:
         """Its terms besides names of papers, people and venues, years, and the words that ask."""
-        words = [word for word in _WORD.findall(_MARK.sub(" ", self.masked)) if word.casefold() not in STOP_WORDS]
+        words = [word for word in WORD.findall(_MARK.sub(" ", self.masked)) if word.casefold() not in STOP_WORDS]
         frame = tokenize(" ".join(frame_words(_OF_PAPERS) | frame_words(_OF_LIBRARY)))
         return frozenset(tokenize(" ".join(words))) - frozenset(frame)
 
@@ -148,11 +148,11 @@ class Slots:
         if (quoted := _QUOTED.search(self.question)) is not None:
             return quoted[1]
         runs: list[list[re.Match[str]]] = [[]]
-        for word in _WORD.finditer(self.question):
+        for word in WORD.finditer(self.question):
             is_joining = bool(runs[-1]) and word[0] in _JOINING
             is_name = word.start() > 0 and word[0][:1].isupper() and len(word[0]) > 1
             is_paper = any(a < word.end() and word.start() < b for a, b in self.spans)
-            if is_paper or (_asks(word[0]) and not (is_joining or is_name)):
+            if is_paper or (asks(word[0]) and not (is_joining or is_name)):
                 runs.append([])
             elif runs[-1] or word[0] not in _JOINING:
                 runs[-1].append(word)
@@ -160,7 +160,7 @@ class Slots:
         return self.question[best[0].start() : best[-1].end()].rstrip(".?!,'’") if best else ""
 
 
-def _asks(word: str) -> bool:
+def asks(word: str) -> bool:
     """Whether the word belongs to how a question is put."""
     if any(char.isupper() for char in word[1:]) or any(char.isdigit() for char in word):
         return False
@@ -201,7 +201,7 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     is_few = len(context.papers) <= min(_MOST_POINTED_AT, max(1, context.library.about.papers - 1))
     implied = context.papers if is_few and not papers else ()
     described = None if papers else _DESCRIBED.search(question)
-    if described is not None and all(_asks(word) or word.isdigit() for word in described[1].split()):
+    if described is not None and all(asks(word) or word.isdigit() for word in described[1].split()):
         described = None
     if described is not None:
         spans = ((described.start(1), described.start(1) + len(described[1].rstrip())),)
@@ -218,7 +218,7 @@ def _conditions(
     question: str, taken: Sequence[tuple[int, int]], papers: Sequence[Paper]
 ) -> tuple[Conditions, list[tuple[tuple[int, int], str]]]:
     """The conditions, and where each stands with what stands for it."""
-    free = [word for word in _WORD.finditer(question) if not _is_taken(word.span(), taken)]
+    free = [word for word in WORD.finditer(question) if not _is_taken(word.span(), taken)]
     years, marks = None, list[tuple[tuple[int, int], str]]()
     for pattern, span in _YEARS:
         found = pattern.search(question)
@@ -241,7 +241,7 @@ def _conditions(
             marks.append(((start, end), "ICML"))
     if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
         name = found[1].strip(" .?!,")
-        if not _is_taken(found.span(1), taken) and not _asks(name.split()[0]):
+        if not _is_taken(found.span(1), taken) and not asks(name.split()[0]):
             authors.append(name)
             marks.append(((found.start(1), found.start(1) + len(name)), "Smith"))
     return Conditions(years, tuple(authors), venue), marks
@@ -272,9 +272,7 @@ def _names(
             run = words[at : at + count]
             text = question[run[0].start() : run[-1].end()].rstrip(".?!,").removesuffix("'s").removesuffix("’s")
             capitals = all(word[0][:1].isupper() or (word[0] in SMALL_WORDS and word is not run[0]) for word in run)
-            is_typed = (
-                count == 2 and text.rpartition(" ")[2] in last_names and not (_asks(run[0][0]) or _asks(run[1][0]))
-            )
-            is_name = is_typed or (capitals and (run[0].start() or not _asks(run[0][0])) and text[-1:].isalpha())
+            is_typed = count == 2 and text.rpartition(" ")[2] in last_names and not (asks(run[0][0]) or asks(run[1][0]))
+            is_name = is_typed or (capitals and (run[0].start() or not asks(run[0][0])) and text[-1:].isalpha())
             if is_name and not any(question[a.end() : b.start()].strip() for a, b in pairwise(run)):
                 yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too

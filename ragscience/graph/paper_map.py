@@ -38,8 +38,6 @@ class PaperMap:
     """Those with passages, by file."""
     means: NDArray[np.float32]
     """The mean of each paper's passage vectors, of length 1: shape (papers, dimension), float32."""
-    firsts: NDArray[np.float32]
-    """The vector of each paper's first passage, as a rule its abstract: of the same shape."""
 
     def related(self, place: int, count: int) -> list[tuple[Paper, float]]:
         """The nearest other papers of the one at index `place`, each with its cosine, the nearest first."""
@@ -48,19 +46,36 @@ class PaperMap:
 
 def paper_map(library: Store) -> PaperMap:
     """The papers of a library with their means, from one generation."""
+    papers, owners, vectors = _passages(library)
+    present = np.unique(owners)
+    sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
+    np.add.at(sums, owners, vectors)
+    lengths = np.linalg.norm(sums[present], axis=1, keepdims=True)
+    means = np.ascontiguousarray(sums[present] / np.where(lengths > 0, lengths, 1), np.float32)
+    return PaperMap(tuple(papers[index] for index in present.tolist()), means)
+
+
+def nearness(
+    library: Store, subject: NDArray[np.float32], passages: int
+) -> tuple[tuple[Paper, ...], NDArray[np.float32]]:
+    """The n papers with passages, and the mean cosine of each one's nearest `passages` to a unit vector, (n,)."""
+    papers, owners, vectors = _passages(library)
+    cosines = vectors @ subject
+    present, starts = np.unique(np.sort(owners), return_index=True)
+    of_each = np.split(cosines[np.lexsort((-cosines, owners))], starts[1:])
+    means = np.array([of_paper[:passages].mean() for of_paper in of_each[: len(present)]], np.float32)
+    return tuple(papers[index] for index in present.tolist()), means
+
+
+def _passages(library: Store) -> tuple[list[Paper], NDArray[np.int64], NDArray[np.float32]]:
+    """The papers, and for each passage the index of its paper and its vector; without those of damaged papers."""
     with library.snapshot():
         papers = library.papers()
         ids, vectors = library.vectors.of()
         owner_of = papers_of_passages(library)
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
     owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))
-    vectors, owners = vectors[owners >= 0], owners[owners >= 0]  # without those of damaged papers
-    present, firsts = np.unique(owners, return_index=True)
-    sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
-    np.add.at(sums, owners, vectors)
-    lengths = np.linalg.norm(sums[present], axis=1, keepdims=True)
-    means = np.ascontiguousarray(sums[present] / np.where(lengths > 0, lengths, 1), np.float32)
-    return PaperMap(tuple(papers[index] for index in present.tolist()), means, vectors[firsts])
+    return papers, owners[owners >= 0], vectors[owners >= 0]
 
 
 def apart(means: NDArray[np.float32]) -> NDArray[np.float32]:
