@@ -175,8 +175,8 @@ def lora(linear: Any) -> Any:
     return Lora()
 
 
-def make_model(old: Path | None) -> Any:
-    """MiniLM with changes of its projections, and a head for beginning and end; `old` is an adapter to go on from."""
+def make_model(old: Path | None, outputs: int = 2) -> Any:
+    """MiniLM with changes of its projections, and a head; `old` is an adapter to go on from."""
     import torch
     from safetensors.torch import load_file
     from transformers import BertModel
@@ -191,7 +191,7 @@ def make_model(old: Path | None) -> Any:
         own.query, own.key, own.value = lora(own.query), lora(own.key), lora(own.value)
         for part in (layer.attention.output, layer.intermediate, layer.output):
             part.dense = lora(part.dense)
-    head = torch.nn.Linear(384, 2)
+    head = torch.nn.Linear(384, outputs)
     torch.nn.init.normal_(head.weight, std=0.02)
     torch.nn.init.zeros_(head.bias)
     model = torch.nn.ModuleDict({"bert": bert, "head": head})
@@ -199,7 +199,9 @@ def make_model(old: Path | None) -> Any:
         parts = dict(model.named_parameters())
         with torch.no_grad():
             for name, value in load_file(old).items():
-                parts[name if name.startswith("head.") else f"bert.{name}"].copy_(value)
+                part = parts[name if name.startswith("head.") else f"bert.{name}"]
+                if part.shape == value.shape:  # else another head
+                    part.copy_(value)
     return model
 
 

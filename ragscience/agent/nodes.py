@@ -126,7 +126,11 @@ class Nodes:
         queue = _not_asked(wanted, state.rounds)
         if split is None or not queue:
             by, missing = "rules", () if first else state.drafts[-1].missing
-            wanted += parts_of(question, names) if first else _about_missing(question, missing, names)
+            wanted += (
+                parts_of(question, names, self._context.answering.split)
+                if first
+                else _about_missing(question, missing, names)
+            )
             queue = _not_asked(wanted, state.rounds)
         rounds = (*state.rounds, tuple(queue)) if queue else state.rounds
         summary = counted(len(queue), "query", "queries") if queue else "nothing is left to ask"

@@ -7,7 +7,7 @@ from math import inf
 from ragscience.ask.extractive import Matcher
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Found, Turn
-from ragscience.models.model_protocols import ChatModel, Reader
+from ragscience.models.model_protocols import ChatModel, Reader, Splitter
 from ragscience.search.names import PaperNames
 from ragscience.search.reranking import WordPresence
 
@@ -89,6 +89,8 @@ class AnswerContext:
     """Whether a language model that fails is an error; otherwise quotes take the place of its words."""
     spans: Reader | None = None
     """Finds the words of passages that answer, for the choice of quotes; optional."""
+    split: Splitter | None = None
+    """Takes a question apart that asks more than one thing; optional."""
     presence: WordPresence | None = None
     """Where the words of a question occur; without it answers have no confidence."""
     names: PaperNames | None = None

@@ -189,7 +189,7 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     """As `extract`, for what `found` found.
 
     Where the question was searched for in parts, these choose in turn, each among its own passages; a place that was
-    chosen before is passed over, and a row of a table that was goes with it.
+    chosen before is passed over, unless another line of it answers, and a row of a table that was goes with it.
     """
     if not found.parts:
         return extract(found.question, found.hits, readers=readers, limit=limit)
@@ -197,7 +197,9 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     own = [[replace(one, part=number) for one in choice.units] for number, choice in enumerate(each)]
     chosen: list[ScoredUnit] = []
     for one in chain.from_iterable(zip_longest(*own)):
-        if one is not None and not any(_overlap(one.unit, other.unit) for other in chosen):
+        if one is not None and not any(
+            _overlap(one.unit, other.unit) and one.line in ("", other.line) for other in chosen
+        ):
             same = (other for other in chosen if same_table(one.unit, other.unit))
             chosen.append(replace(one, part=next(same, one).part))
     warnings = dict.fromkeys(warning for choice in each for warning in choice.warnings)

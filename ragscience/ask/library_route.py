@@ -1,8 +1,11 @@
 """What the library is about: its papers in groups, with the terms that tell each group from the others."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import help_topics
 from ragscience.ask.route_records import RouteContext, Routed, label
@@ -10,6 +13,10 @@ from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import counted_places, year_of
 from ragscience.core.records import Block, Paper, title_of
 from ragscience.core.tokenizing import counted, joined_lines, tokenize
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _LEAST_ALIKE = 0.2
 """Cosine, without what all papers have in common, from which on two papers are joined."""
@@ -58,14 +65,14 @@ def groups_of(context: RouteContext) -> list[tuple[list[str], list[Paper]]]:
     from networkx import Graph
     from networkx.algorithms.community import louvain_communities
 
-    from ragscience.graph.paper_map import apart, paper_map
+    from ragscience.graph.paper_map import paper_map
 
     wanted = {paper.paper_id for paper in context.papers}
     known = paper_map(context.library)
     rows = [row for row, paper in enumerate(known.papers) if paper.paper_id in wanted]
     if not rows:
         return []
-    means = apart(known.means[rows]) if len(rows) > 2 else known.means[rows]
+    means = _apart(known.means[rows]) if len(rows) > 2 else known.means[rows]
     cosines = means @ means.T
     joined: Graph[int] = Graph()
     joined.add_nodes_from(range(len(rows)))
@@ -76,6 +83,14 @@ def groups_of(context: RouteContext) -> list[tuple[list[str], list[Paper]]]:
         near = means[members] @ means[members].mean(axis=0)
         groups.append([known.papers[rows[members[at]]] for at in np.argsort(-near, kind="stable")])
     return list(zip(_telling(groups, context), groups, strict=True))
+
+
+def _apart(means: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The means, (papers, dimension), without what all of them have in common, of length 1."""
+    import numpy as np
+
+    centred = means - means.mean(axis=0)
+    return np.asarray(centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9), np.float32)
 
 
 def _telling(groups: Sequence[Sequence[Paper]], context: RouteContext) -> list[list[str]]:

@@ -1,11 +1,14 @@
 """Which papers are about something, use it, evaluate on it, compare with it, cite or mention it, with a quote each."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import frame_words
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
@@ -16,6 +19,10 @@ from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, ti
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _MOST_LISTS = 400
 """Passages of references that are read for a work."""
@@ -152,12 +159,10 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
 
     How near is the mean of a paper's nearest passages. Of "A or B" the title may have either.
     """
-    from ragscience.graph.paper_map import nearness
-
     parts, vector = [part for part in subject.split(" or ") if terms(part)], context.embed(subject)
     if not parts or not len(vector):
         return None
-    known, cosines = nearness(context.library, vector, _NEAREST)
+    known, cosines = _nearness(vector, context)
     near = (cosines - cosines.mean()) / max(float(cosines.std()), 1e-9)
     least = max(_APART, _OF_BEST * float(near.max(initial=0.0))) if len(known) >= _FEWEST_PAPERS else math.inf
     mentions = find_phrases([part for part in parts if len(terms(part)) > 1], papers, context)[0]
@@ -177,6 +182,20 @@ def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Rou
     blocks += [Block("item", f"{short_label(paper)} · {paper.file}") for _, paper in found]
     note = f"Compared the subject with title, abstract and passages of {counted(len(papers), 'paper')}."
     return Routed("papers", note, _shortened(blocks), confidence="medium")
+
+
+def _nearness(subject: NDArray[np.float32], context: RouteContext) -> tuple[list[Paper], NDArray[np.float32]]:
+    """The n papers with passages, and the mean cosine of each one's nearest passages to a unit vector, (n,)."""
+    import numpy as np
+
+    from ragscience.graph.paper_map import passage_vectors
+
+    papers, owners, vectors = passage_vectors(context.library)
+    cosines = vectors @ subject
+    present, starts = np.unique(np.sort(owners), return_index=True)
+    of_each = np.split(cosines[np.lexsort((-cosines, owners))], starts[1:])[: len(present)]
+    means = np.array([of_paper[:_NEAREST].mean() for of_paper in of_each], np.float32)
+    return [papers[index] for index in present.tolist()], means
 
 
 def _shortened(blocks: Sequence[Block]) -> tuple[Block, ...]:

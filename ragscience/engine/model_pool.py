@@ -15,8 +15,9 @@ from ragscience.models import model_choice
 from ragscience.models.llm_reranker import LLMReranker
 from ragscience.models.minilm import MiniLM, SpanReader, find_minilm
 from ragscience.models.model_choice import ModelChoice, ModelRow, ModelSources, row
-from ragscience.models.model_protocols import ChatModel, Embedder, Reader, Reranker, TokenEmbedder
+from ragscience.models.model_protocols import ChatModel, Embedder, Reader, Reranker, Splitter, TokenEmbedder
 from ragscience.models.model_servers import Ollama, OpenAIServer
+from ragscience.models.question_parts import QuestionParts
 from ragscience.models.served_embedder import QueryEmbedder
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 from ragscience.search.profiles import LLM_DEPTH
@@ -159,6 +160,12 @@ class ModelPool:
         """What finds the words of passages that answer; its calls raise ModelProblem where MiniLM is not installed."""
         folder = settings.cache_folder
         return self._once(("spans", folder), partial(SpanReader, cache_folder=folder, on_warning=self._on_warning)).read
+
+    def splitter(self, settings: Settings) -> Splitter:
+        """What takes questions apart; its calls raise ModelProblem where MiniLM is not installed."""
+        folder = settings.cache_folder
+        make = partial(QuestionParts, cache_folder=folder, on_warning=self._on_warning)
+        return self._once(("parts", folder), make)
 
     # Rerankers
 

@@ -227,6 +227,7 @@ class QuestionRun:
             llm=self.announced(self.llm) if self.llm else None,
             matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
             spans=self.shared.models.span_reader(settings),
+            split=self._split,
             models=self.models_used,
             circuit=self.shared.circuit,
             answer_seconds=settings.answer_seconds,
@@ -237,6 +238,14 @@ class QuestionRun:
             names=PaperNames.of(self.library),
             cancelled=self.cancelled,
         )
+
+    def _split(self, question: str, before: Sequence[str]) -> tuple[str, ...]:
+        """As a `Splitter`; the question itself where the model for it fails, with a warning."""
+        try:
+            return self.shared.models.splitter(self.settings)(question, before)
+        except ModelProblem as problem:
+            self.warn(f"The question was not taken apart, because the model for it failed: {problem}")
+            return (question,)
 
     @cached_property
     def graph(self) -> GraphSearch | None:

@@ -11,14 +11,14 @@ from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import worth
 from ragscience.ask.confidence import log_odds
 from ragscience.ask.conversation import held_reading
-from ragscience.ask.sides import SubQuery, compared, in_turn, sides, together
+from ragscience.ask.sides import in_turn, parts_of, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
 from ragscience.engine.requests import AskRequest, described, shortened
 from ragscience.library.filter_selection import match_papers
 from ragscience.search.hybrid_search import SearchModels, search
-from ragscience.search.names import LEAST_SURE, PaperNames
+from ragscience.search.names import PaperNames
 from ragscience.search.profiles import profile_of
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
 TOOL_TEXT_CHARS = 4000
 """Of the text of one tool."""
-_LOOKED_AT = 6
-"""Passages for a thing that is compared, most of which are to be of one paper."""
 
 
 def agent_answer(run: QuestionRun, request: AskRequest) -> Answer:
@@ -178,37 +176,23 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
 
 
 def search_in_parts(run: QuestionRun, question: str, filters: Filters, profile: Profile | None = None) -> Found:
-    """As `searched`; what the question asks of each of several papers is searched for in that paper.
+    """As `searched`; each thing that the question asks is searched for by itself, in the paper that it names.
 
     The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose. Raises
     as `searched`.
     """
-    parts: tuple[SubQuery, ...] = ()
-    if not (filters.papers or filters.paper_ids) and run.library.about.chunks:
-        names = PaperNames.of(run.library)
-        parts = sides(question, names) or _described_sides(run, question, filters, names)
-    if not parts:
-        return searched(run, question, filters, profile)
     whole = searched(run, question, filters, profile)
+    if not whole.hits:
+        return whole
+    names, is_kept = PaperNames.of(run.library), bool(filters.papers or filters.paper_ids)
     found = []
-    for part in parts if whole.hits else ():
-        of_part = replace(filters, paper_ids=tuple(map(names.id_of, part.papers)))
-        each = _of_part(whole, searched(run, part.text, of_part, profile))
-        found += [replace(each, question=part.text)] if each.hits else []
+    for part in parts_of(question, names, run.answer_context.split):
+        ids = () if is_kept else tuple(map(names.id_of, part.papers))
+        each = searched(run, part.text, replace(filters, paper_ids=ids) if ids else filters, profile)
+        found += [replace(_of_part(whole, each), question=part.text)] if each.hits else []
     if len(found) < 2:
         return whole
     return together(whole, found, in_turn([each.hits for each in found])[: (profile or run.profile).top_k], found)
-
-
-def _described_sides(run: QuestionRun, question: str, filters: Filters, names: PaperNames) -> tuple[SubQuery, ...]:
-    """The sides of a comparison of things that are not all names: each the paper that most of its passages are from."""
-    things, files = compared(question), list[str]()
-    for _, thing in things:
-        named = [one.file for one in names.in_text(thing) if one.strength >= LEAST_SURE]
-        owners = [hit.chunk.file for hit in searched(run, thing, filters).hits[:_LOOKED_AT]] if not named else named[:1]
-        files += [file for file in dict.fromkeys(owners) if 2 * owners.count(file) > len(owners)]
-    is_two = len(set(files)) == len(files) == len(things) == 2
-    return tuple(SubQuery(text, (file,)) for (text, _), file in zip(things, files, strict=True)) if is_two else ()
 
 
 def _of_part(whole: Found, found: Found) -> Found:

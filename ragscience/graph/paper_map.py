@@ -46,7 +46,7 @@ class PaperMap:
 
 def paper_map(library: Store) -> PaperMap:
     """The papers of a library with their means, from one generation."""
-    papers, owners, vectors = _passages(library)
+    papers, owners, vectors = passage_vectors(library)
     present = np.unique(owners)
     sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
     np.add.at(sums, owners, vectors)
@@ -55,19 +55,7 @@ def paper_map(library: Store) -> PaperMap:
     return PaperMap(tuple(papers[index] for index in present.tolist()), means)
 
 
-def nearness(
-    library: Store, subject: NDArray[np.float32], passages: int
-) -> tuple[tuple[Paper, ...], NDArray[np.float32]]:
-    """The n papers with passages, and the mean cosine of each one's nearest `passages` to a unit vector, (n,)."""
-    papers, owners, vectors = _passages(library)
-    cosines = vectors @ subject
-    present, starts = np.unique(np.sort(owners), return_index=True)
-    of_each = np.split(cosines[np.lexsort((-cosines, owners))], starts[1:])
-    means = np.array([of_paper[:passages].mean() for of_paper in of_each[: len(present)]], np.float32)
-    return tuple(papers[index] for index in present.tolist()), means
-
-
-def _passages(library: Store) -> tuple[list[Paper], NDArray[np.int64], NDArray[np.float32]]:
+def passage_vectors(library: Store) -> tuple[list[Paper], NDArray[np.int64], NDArray[np.float32]]:
     """The papers, and for each passage the index of its paper and its vector; without those of damaged papers."""
     with library.snapshot():
         papers = library.papers()
@@ -76,12 +64,6 @@ def _passages(library: Store) -> tuple[list[Paper], NDArray[np.int64], NDArray[n
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
     owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))
     return papers, owners[owners >= 0], vectors[owners >= 0]
-
-
-def apart(means: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The means, (papers, dimension), without what all of them have in common, of length 1."""
-    centred = means - means.mean(axis=0)
-    return np.asarray(centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-9), np.float32)
 
 
 def papers_of_passages(library: Store) -> dict[int, int]:

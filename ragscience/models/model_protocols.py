@@ -199,3 +199,5 @@ class AnswerSpan:
 
 Reader = Callable[[str, Sequence[str]], list[AnswerSpan]]
 """For a question and texts the best span of each. Raises ModelProblem."""
+Splitter = Callable[[str, Sequence[str]], tuple[str, ...]]
+"""For a question and those before it what it asks, a part each. Raises ModelProblem."""

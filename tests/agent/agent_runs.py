@@ -11,6 +11,7 @@ from ragscience.core.records import Found
 from ragscience.core.tokenizing import tokenize
 from ragscience.search.names import MentionedPaper
 from tests.ask.passages import hit
+from tests.ask.span_reading import split
 
 LIMITS = Limits(iterations=3, seconds=60.0, enough=0.7, passages=12, tool_calls=3)
 TEXTS = (
@@ -121,6 +122,7 @@ def context_of(question, library, *, llm=None, limits=LIMITS, **how):
         "answerable_threshold": 0.3,
         "cancelled": None,
         "names": NAMES,
+        "split": split,
     }
     answering = AnswerContext(llm=llm, **{name: how.pop(name, value) for name, value in given.items()})
     request = AnswerRequest(question, how.pop("history", ()), how.pop("strict", False), how.pop("reading", ""))

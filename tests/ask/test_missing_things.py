@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragscience.ask.missing_things import missing_sentences, things_of
+from ragscience.ask.confidence import missing_sentences, things_of
 from ragscience.core.tokenizing import tokenize
 from ragscience.search.reranking import WordPresence
 

@@ -59,6 +59,12 @@ def test_answer_has_a_quote_for_each(engine):
     assert {citation.file for block in answer.blocks for citation in block.citations} == {"oak.pdf", "fern.pdf"}
 
 
+def test_two_things_of_one_paper_have_a_line_each(engine):
+    answer = engine.ask(AskRequest("what depth does FernNet have, and how long did the training of FernNet take?"))
+    depth, training = [block.line for block in answer.blocks if block.line]
+    assert "9 levels" in depth and "4 days" in training
+
+
 def test_below_the_lines_each_paper_has_the_rest_of_its_first_quote_and_its_second():
     def quote(file, line, rest):
         text = f"{line} {rest}".strip()

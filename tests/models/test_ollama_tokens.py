@@ -21,16 +21,10 @@ PROSE = (
 @pytest.mark.parametrize(
     ("text", "low", "high"),
     [
-        ("", 0, 0),
-        ("The model is good.", 4, 6),
-        ("3.14159", 6, 8),
-        (PROSE, len(PROSE) / 5, len(PROSE) / 3),
-        ("机器学习模型的训练", 5, 10),
-        ("😀" * 10, 8, 20),
-        (" " * 400, 1, 40),
-        ("-" * 500, 1, 60),
+        ("", 0, 0), ("The model is good.", 4, 6), ("3.14159", 6, 8), (PROSE, len(PROSE) / 5, len(PROSE) / 3),
+        ("机器学习模型的训练", 5, 10), ("😀" * 10, 8, 20), (" " * 400, 1, 40), ("-" * 500, 1, 60),
     ],
-)
+)  # fmt: skip
 def test_the_estimate_is_near_what_tokenizers_do(text, low, high):
     assert low <= base_tokens(text) <= high
 

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 from ragscience.core.errors import ModelProblem
 from ragscience.models.bert_session import Adapter, BertSession
 from ragscience.models.minilm import LONGEST_SPAN, QUESTIONS, READER, MiniLM, SpanReader, best_span
+from ragscience.models.question_parts import PARTS, QuestionParts
 
 PASSAGES = [
     "Bees visit flowers of many kinds. A colony keeps about 40,000 workers in summer.",
@@ -118,6 +119,7 @@ def test_a_damaged_or_missing_adapter_is_no_answer(tmp_path, model_cache, damage
     for adapter, ask in (
         (READER, lambda broken: SpanReader(broken, **how).read("Who?", PASSAGES)),
         (QUESTIONS, lambda broken: MiniLM(adapter=broken, **how).questions(["Who?"])),
+        (PARTS, lambda broken: QuestionParts(broken, **how)("Who?")),
     ):
         file = tmp_path / adapter.path.name
         if content := damage(adapter.path.read_bytes()):

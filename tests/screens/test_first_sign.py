@@ -28,23 +28,14 @@ ENGINE = "ragscience.engine.library_engine"
 @pytest.mark.parametrize(
     ("command", "module"),
     [
-        ("query.py search fog", "typer"),
-        ("ingest.py", "typer"),
-        ("-m ragscience list", "typer"),
-        ("query.py what is fog", ENGINE),
-        ("query.py ask --agent fog", ENGINE),
-        ("query.py chat", ENGINE),
-        ("query.py eval questions.jsonl", ENGINE),
-        ("query.py map map.html", ENGINE),
-        ("query.py related bees.pdf", ENGINE),
-        ("ingest.py add papers", ENGINE),
-        ("ingest.py sync", ENGINE),
-        ("ingest.py rebuild", ENGINE),
-        ("ingest.py graph", ENGINE),
-        ("ingest.py duplicates", ENGINE),
+        ("query.py search fog", "typer"), ("ingest.py", "typer"), ("-m ragscience list", "typer"),
+        ("query.py what is fog", ENGINE), ("query.py ask --agent fog", ENGINE), ("query.py chat", ENGINE),
+        ("query.py eval questions.jsonl", ENGINE), ("query.py map map.html", ENGINE),
+        ("query.py related bees.pdf", ENGINE), ("ingest.py add papers", ENGINE), ("ingest.py sync", ENGINE),
+        ("ingest.py rebuild", ENGINE), ("ingest.py graph", ENGINE), ("ingest.py duplicates", ENGINE),
         ("ingest.py doctor", ENGINE),
     ],
-)
+)  # fmt: skip
 def test_a_command_gives_a_sign_before_it_imports_what_takes_long(three_papers, tmp_path, command, module):
     (tmp_path / "sitecustomize.py").write_text(WAITS_AT_AN_IMPORT)
     waits, lets_go = os.pipe()

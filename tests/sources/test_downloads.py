@@ -134,18 +134,9 @@ def test_a_file_is_opened_in_a_process_of_its_own(tmp_path, server, pdf):
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [
-        ("", 0),
-        ("0", 0),
-        (" 17 ", 17),
-        ("000000000017", 17),
-        ("-5", 0),
-        ("1.5", 0),
-        ("1e9", 0),
-        ("\u0661", 0),
-        ("soon", 0),
-        ("9" * 5000, float("inf")),
-        ("Sun, 01 Mar 2026 12:01:30 GMT", 0),
+        ("", 0), ("0", 0), (" 17 ", 17), ("000000000017", 17), ("-5", 0), ("1.5", 0), ("1e9", 0), ("\u0661", 0),
+        ("soon", 0), ("9" * 5000, float("inf")), ("Sun, 01 Mar 2026 12:01:30 GMT", 0),
     ],
-)
+)  # fmt: skip
 def test_what_retry_after_asks_for(header, seconds):
     assert seconds_to_wait(header) == seconds
