@@ -87,16 +87,10 @@ def test_a_server_that_serves_a_smaller_window_gets_shorter_passages_from_the_ne
 @pytest.mark.parametrize(
     "said",
     [
-        "Passage 1 is the best.",
-        '{"1": 7, "2": 3}',
-        "{1: 5,",
-        "[1, 2, 3]",
-        '{"1": 7, "2": 3, "3": 2, "4": 5}',
-        '{"1": "good", "2": null, "3": true}',
-        '{"1": 11, "2": -1, "3": 1e400}',
-        '{"1": NaN, "2": 1, "3": 2}',
+        "Passage 1 is the best.", '{"1": 7, "2": 3}', "{1: 5,", "[1, 2, 3]", '{"1": 7, "2": 3, "3": 2, "4": 5}',
+        '{"1": "good", "2": null, "3": true}', '{"1": 11, "2": -1, "3": 1e400}', '{"1": NaN, "2": 1, "3": 2}',
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_used_keeps_the_first_pass(server, make, warnings, said):
     server.script(pieces=[said])
     server.script(pieces=[said])
