@@ -46,7 +46,7 @@ PIP_INSTALL := $(PY) -m pip install -qq --disable-pip-version-check --no-input
 LOCKED ?=
 install = $(if $(LOCKED),$(PIP_INSTALL) --require-hashes --no-deps -r $(1).lock && )$(PIP_INSTALL) -r $(1).txt
 
-QUESTION ?= Why does fusion give dense search a weight of 0.7 and keyword search 0.3?
+QUESTION ?= Why does keyword search receive a weight of 0.3?
 PORT ?= 8765
 SUITE ?=
 ROUNDS ?= 2000

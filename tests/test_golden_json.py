@@ -34,7 +34,7 @@ def _as_rounded_here(value: Any, kept: Any) -> Any:
         return {key: _as_rounded_here(each, kept.get(key)) for key, each in value.items()}
     if isinstance(value, list) and isinstance(kept, list) and len(value) == len(kept):
         return [_as_rounded_here(*pair) for pair in zip(value, kept, strict=True)]
-    if isinstance(value, float) and isinstance(kept, float) and math.isclose(value, kept, abs_tol=2e-6):
+    if isinstance(value, float) and isinstance(kept, float) and math.isclose(value, kept, abs_tol=0.02):
         return kept
     return value
 

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from tests.conftest import ROOT
 from tests.test_locks import entries
 
-QUESTION = "Why does fusion give dense search a weight of 0.7 and keyword search 0.3?"
+QUESTION = "Why does keyword search receive a weight of 0.3?"
 HIDE = """
 from importlib.machinery import PathFinder
 

@@ -24,7 +24,7 @@ from zipfile import ZipFile
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 TOOLS = Path(sys.executable).parent
-QUESTION = "Why does fusion give dense search a weight of 0.7 and keyword search 0.3?"
+QUESTION = "Why does keyword search receive a weight of 0.3?"
 CITATION = re.compile(r"\(ragscience\.pdf, p\.[1-9]\d*\)")
 
 

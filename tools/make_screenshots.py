@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-QUESTION = "Why does fusion give dense search a weight of 0.7 and keyword search 0.3?"
+QUESTION = "Why does keyword search receive a weight of 0.3?"
 SHOTS = (("page-light", 1400, 860, "light"), ("page-dark", 1400, 860, "dark"), ("page-narrow", 360, 720, "light"))
 """Name, width, height and theme."""
 COLOURS = 64

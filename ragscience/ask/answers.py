@@ -144,8 +144,11 @@ class _AnswerRun:
         """What is quoted of what was found, `Answer.confidence` and `Answer.missing`."""
         units, missing = self._choice.units, tuple[str, ...]()
         sure = None
-        if self._looked is not None and self._context.presence is not None and units:
-            sure, missing = confidence(found, self._looked, units[0])
+        looked = self._looked
+        if looked is not None and self._context.presence is not None and units:
+            firsts = {unit.part: unit for unit in reversed(units)}.values()
+            worst = min(firsts, key=lambda unit: probability(signs(found, looked, unit)))
+            sure, missing = confidence(found, looked, worst)
         blocks = side_by_side(units) if found.parts else quoted(units[: _MOST_QUOTES.get(sure or "")])
         return blocks, sure, missing
 

@@ -106,15 +106,14 @@ def confidence(found: Found, looked: LookedFor, best: ScoredUnit | None = None) 
 
     Where a name or a number is missing it is low, unless the first quote has words that surely answer. It is low, too,
     where half of the question's things are missing, and where that quote is of samples or thanks and the question names
-    no paper. It is high only where the first quote has such words, and never for a question that was searched for in
-    parts, each of which would have to be answered.
+    no paper. It is high only where the first quote has such words. Of a question in parts `best` is the least sure one.
     """
     likely = probability(signs(found, looked, best))
     has_key = best is not None and bool(best.key)
     is_aside = best is not None and best.features.get("noise") == 1.0 and not looked.names_a_paper
     if likely < LOW or looked.share <= _FEW or is_aside or (looked.gone and not has_key):
         return "low", missing_sentences(looked.gone, looked.files)
-    return "high" if likely >= HIGH and (best is None or has_key) and not found.parts else "medium", ()
+    return "high" if likely >= HIGH and (best is None or has_key) else "medium", ()
 
 
 def probability(values: Mapping[str, float]) -> float:

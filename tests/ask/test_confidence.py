@@ -5,7 +5,7 @@ from dataclasses import replace
 from ragscience.ask.confidence import confidence, look_for, probability, signs
 from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.quote_candidates import units_of
-from ragscience.core.records import Found, QuestionPart
+from ragscience.core.records import Found
 from ragscience.search.names import MentionedPaper, PaperNames
 from tests.ask.asking import ask
 from tests.ask.passages import Search, hit
@@ -48,15 +48,6 @@ def test_the_paper_that_is_named_is_looked_through():
     looked = look_for(found("Which light did Apis steer by?"), PRESENCE, Names())
     assert looked.files == ("bees.pdf",)
     assert "Apis" not in [each.text for each in looked.things]
-
-
-def test_an_answer_in_parts_is_never_sure():
-    whole = found("What was the LC50 of roots?", replace(ROOTS, score=2.0), replace(BEES, score=0.1))
-    whole = replace(whole, signals={"maxsim": 1.0})
-    in_parts = replace(whole, parts=(QuestionPart("LC50?", (ROOTS,)), QuestionPart("roots?", (ROOTS,))))
-    looked = look_for(whole, PRESENCE, Names())
-    best = ScoredUnit(units_of(whole.hits[0])[0], 2.0, {"span": 0.9, "cell": 0.0}, key="12")
-    assert [confidence(each, looked, best)[0] for each in (whole, in_parts)] == ["high", "medium"]
 
 
 def test_it_is_high_only_with_words_of_the_kind_that_was_asked_for():

@@ -65,6 +65,11 @@ def test_two_things_of_one_paper_have_a_line_each(engine):
     assert "9 levels" in depth and "4 days" in training
 
 
+def test_an_answer_in_parts_is_no_surer_than_its_least_sure_part(engine):
+    answer = engine.ask(AskRequest("what depth does FernNet have, and which harbour did FernNet sail to in winter?"))
+    assert answer.confidence != "high"
+
+
 def test_below_the_lines_each_paper_has_the_rest_of_its_first_quote_and_its_second():
     def quote(file, line, rest):
         text = f"{line} {rest}".strip()
