@@ -10,7 +10,10 @@ from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.models.model_protocols import Splitter
 from ragscience.search.named_papers import asked_about
-from ragscience.search.names import LEAST_SURE, PaperNames
+from ragscience.search.names import LEAST_SURE, MentionedPaper, PaperNames
+
+MOST_PAPERS = 4
+"""That are asked the same question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,27 +25,37 @@ class SubQuery:
 
 
 def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
-    """A search within each paper that the text surely names; in the whole library where it names none."""
-    return tuple(SubQuery(text, (file,)) for file in _named(text, names)) or (SubQuery(text),)
+    """A search within each paper that the text surely names, in their order; in the whole library without any."""
+    return tuple(SubQuery(text, (each.file,)) for each in sorted(_named(text, names), key=_start)) or (SubQuery(text),)
 
 
 def parts_of(question: str, names: PaperNames | None, split: Splitter | None) -> tuple[SubQuery, ...]:
     """What the question asks, where that is more than one thing: each in the paper that it names most surely.
 
-    Behind other questions it is read with what they say.
+    One thing that is asked of several papers is asked of each. Behind other questions it is read with what they say.
     """
     if split is None:
         return ()
     *before, last = question.split(BETWEEN_TURNS)
     texts = [text.strip(" ?.,!;") for text in split(last, before)]
-    parts = (SubQuery(f"{text[:1].upper()}{text[1:]}?", _named(text, names)[:1]) for text in texts if terms(text))
-    return found if len(found := tuple(dict.fromkeys(parts))) > 1 else ()
+    parts = (
+        SubQuery(f"{text[:1].upper()}{text[1:]}?", tuple(each.file for each in _named(text, names)[:1]))
+        for text in texts
+        if terms(text)
+    )
+    found = tuple(dict.fromkeys(parts))
+    found = found if len(found) > 1 else in_its_papers(last, names)[:MOST_PAPERS]
+    return found if len(found) > 1 else ()
 
 
-def _named(text: str, names: PaperNames | None) -> tuple[str, ...]:
-    """The files of the papers that the text surely names, the surest first."""
+def _named(text: str, names: PaperNames | None) -> list[MentionedPaper]:
+    """A name of each paper that the text surely names, the surest paper first."""
     every = asked_about(text, names) if names is not None else []
-    return tuple(each[0].file for each in every if max(one.strength for one in each) >= LEAST_SURE)
+    return [min(each, key=_start) for each in every if max(one.strength for one in each) >= LEAST_SURE]
+
+
+def _start(name: MentionedPaper) -> int:
+    return name.start
 
 
 def in_turn(lists: Sequence[Sequence[Hit]]) -> list[Hit]:

@@ -122,6 +122,7 @@ def test_the_focus_follows_names_answers_and_what_a_person_says(names):
         ("error of TideNet on harbours versus KTR on kilns", [(TIDE,), (KILN,)]),
         ("how many waves does TideNet read, and how long was it trained?", [(TIDE,), (TIDE,)]),
         ("how old is the pier, and who owns the boats?", [(), ()]),
+        ("how is TideNet different from KTR?", [(TIDE,), (KILN,)]),
         ("what does TideNet read?", []),
     ],
 )
