@@ -55,7 +55,6 @@ QUESTION = (1_000, "reads a question, of the person or rewritten, which has 600 
 SENTENCE = (700, "reads one sentence of a paper, which is cut at 600 characters")
 TYPED = (200, "reads what a person types")
 READ_SHORT = {
-    "ragscience.ask.sides:": QUESTION,
     "ragscience.ask.conversation:": QUESTION,
     "ragscience.ask.element_route:": QUESTION,
     "ragscience.ask.slots:": QUESTION,
