@@ -35,7 +35,9 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from fit_reader import make_model, save  # noqa: E402
 
+from ragscience.models.minilm import find_minilm  # noqa: E402
 from ragscience.models.question_parts import BELONGS, MOST_PARTS, QuestionParts, row_of  # noqa: E402
+from ragscience.models.token_counting import load_tokenizer  # noqa: E402
 
 QUESTIONS = ROOT / "benchmarks" / "questions" / "parts.jsonl"
 A_STEP, RATE, WARM_STEPS, FAR = 32, 5e-4, 60, 10**9
@@ -89,13 +91,14 @@ def loss_of(model: Any, tokenizer: Any, batch: Sequence[Asked]) -> Any:
     import torch
 
     rows = [row_of(tokenizer, asked.texts) for asked in batch]
-    shape = len(rows), max(len(row[0]) for row in rows)
+    shape = len(rows), max(len(row.ids) for row in rows)
     ids, types, mask = (torch.zeros(shape, dtype=torch.long) for _ in range(3))
     wanted, counts = torch.zeros((*shape, MOST_PARTS)), torch.zeros(shape)
-    for number, ((own, kinds, word_of), asked) in enumerate(zip(rows, batch, strict=True)):
-        ids[number, : len(own)], types[number, : len(own)] = torch.tensor(own), torch.tensor(kinds)
-        mask[number, : len(own)] = 1
-        for at, word in enumerate(word_of):
+    for number, (row, asked) in enumerate(zip(rows, batch, strict=True)):
+        size = len(row.ids)
+        ids[number, :size], types[number, :size] = torch.tensor(row.ids), torch.tensor(row.types)
+        mask[number, :size] = 1
+        for at, word in enumerate(row.word_of):
             if word >= 0:
                 wanted[number, at], counts[number, at] = torch.from_numpy(asked.belongs[word]), 1
     states = model["bert"](input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
@@ -106,9 +109,6 @@ def loss_of(model: Any, tokenizer: Any, batch: Sequence[Asked]) -> Any:
 def train(model: Any, asked: Sequence[Asked], epochs: float) -> None:
     """Some epochs, questions of like length together."""
     import torch
-
-    from ragscience.models.minilm import find_minilm
-    from ragscience.models.token_counting import load_tokenizer
 
     tokenizer, rng = load_tokenizer(find_minilm()), random.Random(0)
     changed = [each for each in model.parameters() if each.requires_grad]
@@ -139,10 +139,10 @@ def report(target: Path, asked: Sequence[Asked]) -> str:
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     adapter = Adapter(target, digest, in_integers=True)
     split = QuestionParts(adapter, cache_folder=Settings().cache_folder, on_warning=print)
-    counts, overlaps = [], []
+    tokenizer, counts, overlaps = load_tokenizer(find_minilm()), [], []
     for each in asked:
-        found, wanted = split.probabilities(each.texts) >= BELONGS, each.belongs > 0
-        counts.append(found.any(axis=0).sum() == wanted.any(axis=0).sum())
+        found, wanted = split.probabilities(row_of(tokenizer, each.texts)) >= BELONGS, each.belongs > 0
+        counts.append(len(split(each.texts[-1], each.texts[:-1])) == wanted.any(axis=0).sum())
         overlaps.append(2 * (found & wanted).sum() / max(1, found.sum() + wanted.sum()))
     return f"sha256 {digest}\n{len(asked)}: as many parts {np.mean(counts):.3f}, F1 of words {np.mean(overlaps):.3f}"
 

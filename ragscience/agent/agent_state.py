@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ragscience.agent.tools import ToolsUsed
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest
-from ragscience.ask.sides import SubQuery
+from ragscience.ask.decomposition import SubQuery
 from ragscience.core.records import Answer, Found, Paper, Step
 
 MOST_QUERIES = 4

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, GradedDraft
 from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import REFUSAL, answer
-from ragscience.ask.sides import in_turn, together
+from ragscience.ask.decomposition import in_turn, together
 from ragscience.core.prompt_templates import sanitize
 from ragscience.core.records import UNCITED, Answer, Found, Hit
 from ragscience.core.tokenizing import tokenize

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragscience.agent.llm_questions import JUDGE, REWRITE, LLMQuestion, one_line
-from ragscience.ask.sides import together
+from ragscience.ask.decomposition import together
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found, Hit
 from ragscience.core.tokenizing import tokenize

@@ -14,8 +14,8 @@ from ragscience.agent.agent_state import MOST_QUERIES, AgentContext, AgentState,
 from ragscience.agent.answer_drafts import MOST_TOLD, draft, graded, guarded, merged_found
 from ragscience.agent.llm_questions import GRADE, SPLIT, LLMQuestion, Split, listed, one_line
 from ragscience.agent.tools import ToolResult, ToolsUsed
+from ragscience.ask.decomposition import SubQuery, in_its_papers, parts_of
 from ragscience.ask.prompts import conversation
-from ragscience.ask.sides import SubQuery, in_its_papers, parts_of
 from ragscience.core.answer_records import Timings, timed
 from ragscience.core.errors import RagScienceError
 from ragscience.core.prompt_templates import sanitize

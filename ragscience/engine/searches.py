@@ -11,7 +11,7 @@ from ragscience.ask.answer_context import AnswerRequest
 from ragscience.ask.answers import worth
 from ragscience.ask.confidence import log_odds
 from ragscience.ask.conversation import held_reading
-from ragscience.ask.sides import in_turn, parts_of, together
+from ragscience.ask.decomposition import in_turn, parts_of, together
 from ragscience.core.records import Answer, Filters, Found, Paper, Profile
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
@@ -184,10 +184,11 @@ def search_in_parts(run: QuestionRun, question: str, filters: Filters, profile: 
     whole = searched(run, question, filters, profile)
     if not whole.hits:
         return whole
-    names, is_kept = PaperNames.of(run.library), bool(filters.papers or filters.paper_ids)
-    found = []
+    names, found = PaperNames.of(run.library), []
     for part in parts_of(question, names, run.answer_context.split):
-        ids = () if is_kept else tuple(map(names.id_of, part.papers))
+        ids = tuple(map(names.id_of, part.papers))
+        if filters.paper_ids and not set(ids) <= set(filters.paper_ids):
+            continue  # of a paper that is not asked
         each = searched(run, part.text, replace(filters, paper_ids=ids) if ids else filters, profile)
         found += [replace(_of_part(whole, each), question=part.text)] if each.hits else []
     if len(found) < 2:

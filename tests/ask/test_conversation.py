@@ -3,7 +3,7 @@
 import pytest
 
 from ragscience.ask.conversation import asked_last, state_after, understand
-from ragscience.ask.sides import in_its_papers, parts_of
+from ragscience.ask.decomposition import in_its_papers, parts_of
 from ragscience.core.records import Turn
 from ragscience.library.store import Home, Library
 from ragscience.models.question_parts import QuestionParts

@@ -1,4 +1,4 @@
-"""A question that asks more than one thing, taken apart: each is looked for by itself, in its own paper."""
+"""A question that asks more than one thing, taken apart into sub-queries: each is for the paper that it names."""
 
 from collections import Counter
 from collections.abc import Sequence
