@@ -17,8 +17,9 @@ from ragscience.ask.slots import WORD, Slots, asks
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
 from ragscience.core.sentences import split_sentences
-from ragscience.core.tokenizing import counted, joined_lines, terms, tokenize
+from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
+from ragscience.search.names import NOUN
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,7 @@ _NEAREST, _APART, _OF_BEST, _NEAR = 5, 1.2, 0.6, 0.15
 than the others, and this share of the nearest paper's, and the mean cosine is at least this: docs/choices.md."""
 _FEWEST_PAPERS = 5
 """In a smaller library there is no telling which papers stand apart."""
+_PAPERS = re.compile(rf"(?:{NOUN}|works?|stuff|literature)[?.!,]*", re.IGNORECASE)
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
@@ -149,9 +151,19 @@ def _entries_with(
 
 
 def _subject(slots: Slots) -> str:
-    """What the papers are to be about: from the first word of the question that does not ask to the last one."""
-    words = [word.span() for word in WORD.finditer(slots.question) if not asks(word[0])]
-    return slots.question[words[0][0] : words[-1][1]].rstrip(".?!,'’") if words else slots.thing
+    """What the papers are to be about: from the first word of the question that does not ask to the last one.
+
+    With the word that this one belongs to: "models" may ask, and not so in "language models".
+    """
+    words = list(WORD.finditer(slots.question))
+    own = [at for at, word in enumerate(words) if not asks(word[0])]
+    if not own:
+        return slots.thing
+    begin, (last, *behind) = words[own[0]].start(), words[own[-1] : own[-1] + 2]
+    for word in behind:
+        is_next = word.start() == last.end() + 1 and not _PAPERS.fullmatch(word[0])
+        last = word if is_next and word[0].casefold() not in STOP_WORDS else last
+    return slots.question[begin : last.end()].rstrip(".?!,'’")
 
 
 def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:
