@@ -53,7 +53,7 @@ def test_ctrl_c_in_the_chat_leaves_the_line_and_the_model_and_the_next_question_
         shown = lambda: terminal.emulator.shown  # noqa: E731
         terminal.read_until(lambda: shown()[-1].startswith(">"))
         terminal.type(f"{QUESTION}\r")
-        terminal.read_until(lambda: shown()[-1].startswith(f"{CHAT} reads "))
+        terminal.read_until(lambda: shown()[-1].startswith(f"{CHAT} reads ") and server.of("/api/chat"))
         terminal.type("\x03")
         terminal.read_until(lambda: shown()[-1].startswith(">"))
         assert shown()[-2] == "stopped; ask again, or press Ctrl-D to leave."
