@@ -56,6 +56,8 @@ _LOOKED_AT = 6
 _OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
 """Needs of kinds of questions about the library, and about some of its papers."""
 _MOST_POINTED_AT = 6
+_FEWEST_INITIALS = 4
+"""Of a venue's name that are its acronym in small letters: fewer are words, too."""
 _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers)", re.IGNORECASE)
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
 _MARK = re.compile(r"\b(?:X\d|Smith|2018|ICML)\b")
@@ -230,13 +232,16 @@ def _conditions(
             break
     authors, venue = list[str](), ""
     last_names = {author.rpartition(" ")[2].casefold() for paper in papers for author in paper.metadata.authors}
-    for start, end, name in _names(question, free, last_names):
+    venues = [[word for word in paper.metadata.venue.split() if word[0].isupper()] for paper in papers]
+    acronyms = {word.casefold() for words in venues for word in words if word.isupper()}
+    acronyms |= {"".join(word[0] for word in words).casefold() for words in venues if len(words) >= _FEWEST_INITIALS}
+    for start, end, name in _names(question, free, last_names, acronyms):
         if any(a <= start < b for (a, b), _ in marks):
             continue
         if any(has_author(paper, name) for paper in papers):
             authors.append(name)
             marks.append(((start, end), "Smith"))
-        elif not venue and not name.islower() and of_venue(papers, name):
+        elif not venue and (name in acronyms or not name.islower()) and of_venue(papers, name):
             venue = name
             marks.append(((start, end), "ICML"))
     if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
@@ -261,11 +266,11 @@ def _in_name(question: str, year: re.Match[str], papers: Sequence[Paper]) -> boo
 
 
 def _names(
-    question: str, words: Sequence[re.Match[str]], last_names: Collection[str]
+    question: str, words: Sequence[re.Match[str]], last_names: Collection[str], acronyms: Collection[str]
 ) -> Iterator[tuple[int, int, str]]:
     """(start, end, text) of runs of at most four words with a capital, a longer one first; none within another.
 
-    Of two words in small letters, too, where the second is a last name: "jeff dean".
+    In small letters, too, of two words where the second is a last name, and of acronyms: "jeff dean", "iclr".
     """
     for at in range(len(words)):
         for count in range(min(4, len(words) - at), 0, -1):
@@ -273,6 +278,7 @@ def _names(
             text = question[run[0].start() : run[-1].end()].rstrip(".?!,").removesuffix("'s").removesuffix("’s")
             capitals = all(word[0][:1].isupper() or (word[0] in SMALL_WORDS and word is not run[0]) for word in run)
             is_typed = count == 2 and text.rpartition(" ")[2] in last_names and not (asks(run[0][0]) or asks(run[1][0]))
+            is_typed |= count == 1 and text in acronyms and not asks(text)
             is_name = is_typed or (capitals and (run[0].start() or not asks(run[0][0])) and text[-1:].isalpha())
             if is_name and not any(question[a.end() : b.start()].strip() for a, b in pairwise(run)):
                 yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too
