@@ -16,8 +16,9 @@ number       the number is another
 wrong paper  what is true of another paper
 overclaim    what is true, of all cases
 
-The `--second` sentences were written by somebody else, from the papers alone, and are longer: those about `papers` are
-its open half.
+Those of `--set second` and `third` were written by somebody else, from the papers alone, and are longer. Those of the
+second about `papers` are its open half; of the third, which has as a kind "detail" (another condition, part or reason),
+no rule was made by looking at any.
 
 With `--draft` they are the sentences of a draft that cites the papers without a page, as `query.py check` holds them.
 supported: ticked, the mistake of all kinds but "true"; unsupported: warned of, the mistake of "true". What is weak is
@@ -41,8 +42,7 @@ from benchmarks.corpora import data_folder
 from benchmarks.report import REPOSITORY
 
 SENTENCES = REPOSITORY / "benchmarks" / "questions" / "checking.jsonl"
-SECOND = SENTENCES.with_name("checking_second.jsonl")
-KINDS = ("mark", "other", "number", "factor", "unit", "name", "reversed", "overclaim")
+KINDS = ("mark", "other", "number", "factor", "unit", "name", "reversed", "overclaim", "detail")
 Case = dict[str, Any]
 
 
@@ -52,13 +52,13 @@ def main() -> int:
     parser.add_argument("--half", choices=("open", "closed", "both"), default="open")
     parser.add_argument("--misses", action="store_true", help="name the sentences that were judged wrongly")
     parser.add_argument("--draft", action="store_true", help="as sentences of a draft")
-    parser.add_argument("--second", action="store_true", help="the sentences that somebody else wrote")
+    parser.add_argument("--set", choices=("first", "second", "third"), default="first", help="which sentences")
     parser.add_argument("--seed", type=int, default=1, help="of the wrong papers and the overclaims")
     asked = parser.parse_args()
     if data_folder() is None:
         print("checking: skipped, as ../shared/data is not on this machine")
         return 0
-    every = list(second_cases() if asked.second else cases())
+    every = list(cases() if asked.set == "first" else whole_cases(asked.set))
     every = [case for case in every if asked.half in ("both", case["half"])]
     if asked.draft:
         return draft(every, asked.seed, misses=asked.misses)
@@ -94,11 +94,11 @@ def cases() -> Iterator[Case]:
             }
 
 
-def second_cases() -> Iterator[Case]:
-    """The second set, whose spoilt sentences are whole."""
-    for line in SECOND.read_text(encoding="utf-8").splitlines():
+def whole_cases(name: str) -> Iterator[Case]:
+    """Those of a set whose spoilt sentences are whole."""
+    for line in SENTENCES.with_name(f"checking_{name}.jsonl").read_text(encoding="utf-8").splitlines():
         fact = json.loads(line)
-        where = {"file": fact["file"], "page": fact["page"], "half": fact["half"]}
+        where = {"file": fact["file"], "page": fact["page"], "half": fact.get("half", "closed")}
         for kind, text in (*(("true", said) for said in fact["says"]), *fact["spoilt"]):
             yield {**where, "kind": kind, "text": text}
 
