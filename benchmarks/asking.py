@@ -60,7 +60,8 @@ dialogues and library questions alone; it chose that a polite opening of a turn 
 two things at once in a set of its own, the open half chose some examples of questions that count. These eight chose
 what is shown below the first line, and which rules were taken away; with the ninth they chose how sure an answer is,
 and how readings of a turn are weighed; the tenth with them that questions in parts are taken apart by a model. Of the
-eleventh the open half chose that this model was trained on more questions on one thing."""
+eleventh the open half chose that this model was trained on more questions on one thing, and that a venue's acronym is
+known in small letters. The twelfth chose nothing."""
 SETS = ("dialogues", "library", "cells", "names", "comparisons", "near", "facts", "two_parts")
 LISTS = ("holds", "topic", "year", "author", "venue", "uses", "mentions", "evaluates", "cites")
 """The kinds of library questions that are answered by papers; what others want is in their `must_contain`."""
