@@ -241,7 +241,7 @@ def _conditions(
         if any(has_author(paper, name) for paper in papers):
             authors.append(name)
             marks.append(((start, end), "Smith"))
-        elif not venue and (name in acronyms or not name.islower()) and of_venue(papers, name):
+        elif not venue and not name.islower() and of_venue(papers, name):
             venue = name
             marks.append(((start, end), "ICML"))
     if not authors and not venue and (found := _PERSON_AFTER.search(question)) is not None:
@@ -281,4 +281,5 @@ def _names(
             is_typed |= count == 1 and text in acronyms and not asks(text)
             is_name = is_typed or (capitals and (run[0].start() or not asks(run[0][0])) and text[-1:].isalpha())
             if is_name and not any(question[a.end() : b.start()].strip() for a, b in pairwise(run)):
-                yield run[0].start(), run[0].start() + len(text), text  # and its parts, which may be names, too
+                shown = text.upper() if text in acronyms else text
+                yield run[0].start(), run[0].start() + len(text), shown  # and its parts, which may be names, too
