@@ -233,7 +233,7 @@ def _conditions(
     authors, venue = list[str](), ""
     last_names = {author.rpartition(" ")[2].casefold() for paper in papers for author in paper.metadata.authors}
     venues = [[word for word in paper.metadata.venue.split() if word[0].isupper()] for paper in papers]
-    acronyms = {word.casefold() for words in venues for word in words if word.isupper()}
+    acronyms = {word.casefold() for words in venues for word in words if word.isupper() and len(word) > 2}
     acronyms |= {"".join(word[0] for word in words).casefold() for words in venues if len(words) >= _FEWEST_INITIALS}
     for start, end, name in _names(question, free, last_names, acronyms):
         if any(a <= start < b for (a, b), _ in marks):
