@@ -8,7 +8,7 @@ from ragscience.ask.extractive import ScoredUnit
 from ragscience.ask.quote_candidates import Unit
 from ragscience.core.paper_records import page_label, page_parts
 from ragscience.core.records import Block, Citation, Found, Sentence
-from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
+from ragscience.core.sentences import BETWEEN_CELLS, below_of, first_line, formulas_named, leading_of
 from ragscience.core.tokenizing import joined_lines
 
 _SHOWN = 2
@@ -28,8 +28,10 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
         unit, extra = chosen.unit, number >= _SHOWN
         line, key, beside = (chosen.line, chosen.key, chosen.beside) if number == 0 else ("", "", "")
         if unit.is_row:
-            rows = [unit, *(other.unit for other in left if same_table(unit, other.unit))]
-            left = [other for other in left if other.unit not in rows]
+            others = [other for other in left if same_table(unit, other.unit)]
+            rows = list({row.place: row for row in (unit, *(other.unit for other in others))}.values())
+            left = [other for other in left if other not in others]
+            line = line and BETWEEN_CELLS.join(filter(None, dict.fromkeys((line, *(other.line for other in others)))))
             citations = tuple(citation for row in rows for citation in _citations(row))
             blocks.append(Block("table", table_with(rows), citations, caption_of(unit), extra, line, key))
             continue

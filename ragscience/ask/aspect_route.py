@@ -140,7 +140,10 @@ class _AspectSentences:
     names: PaperNames
 
     def of_all(self, wanted: Sequence[tuple[str, int]]) -> dict[str, list[PaperSentence]]:
-        """The best sentences of each aspect, none like another, the first aspects choosing first."""
+        """The best sentences of each aspect, none like another, the first aspects choosing first.
+
+        Those of one aspect alone are in their order, the best first, those of several in the paper's.
+        """
         chosen: dict[str, list[PaperSentence]] = {}
         taken = list[set[str]]()
         for name, most in wanted:
@@ -152,7 +155,8 @@ class _AspectSentences:
                 if len(own) < most and is_new:
                     own.append(sentence)
                     taken.append(words)
-            own.sort(key=self.paper.sentences.index)
+            if len(wanted) > 1:
+                own.sort(key=self.paper.sentences.index)
             chosen[name] = list(dict.fromkeys(each for one in own for each in self.announced(one)))
         return {name: chosen[name] for name in ASPECTS if chosen.get(name)}
 

@@ -8,22 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ragscience.ask.intents import frame_words
+from ragscience.ask.library_route import MOST_SHOWN, about_subject, shortened
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, has_author, label, listed, short_label
 from ragscience.ask.slots import WORD, Slots, asks
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
-from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk, title_of
+from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk
 from ragscience.core.sentences import split_sentences
 from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
 from ragscience.search.names import NOUN
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _MOST_LISTS = 400
 """Passages of references that are read for a work."""
@@ -37,17 +33,11 @@ _YEAR, _FIRST_AUTHOR = re.compile(r"\b(?:19|20)\d\d\b"), 40
 """Characters of an entry in which its first author stands."""
 _AS_BEST, _LEAST_HELD = 0.8, 0.3
 """The share, by rarity, that an entry of a work has of those of its words that the best one has, and of them all."""
-_MOST_SHOWN = 20
 _MOST_PAGES = 8
 _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
 _MOST_WORDS = 6
 """Of a part of a name that is looked for where no text has the whole."""
-_NEAREST, _APART, _OF_BEST, _NEAR = 5, 1.2, 0.6, 0.15
-"""Passages of a paper that are compared with a subject. It is about it where it is so many standard deviations nearer
-than the others, and this share of the nearest paper's, and the mean cosine is at least this: docs/choices.md."""
-_FEWEST_PAPERS = 5
-"""In a smaller library there is no telling which papers stand apart."""
 _PAPERS = re.compile(rf"(?:{NOUN}|works?|stuff|literature)[?.!,]*", re.IGNORECASE)
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
@@ -68,14 +58,16 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     search = _Search(kind, papers, slots.papers, context)
-    if kind == "topic" and (about := _about(subject := _subject(slots), context, papers)) is not None:
+    subject = _subject(slots)
+    is_small = slots.thing.islower() and 2 * len(set(terms(slots.thing))) < len(set(terms(subject)))
+    if (kind == "topic" or is_small) and (about := about_subject(subject, context, papers)) is not None:
         return about
     if slots.papers:
         start, end = slots.spans[0] if slots.spans else (0, 0)
         return search.of_name(slots.question[start:end])
     found = search.of_name(subject if kind == "topic" else slots.thing)
     if kind == "mentions" and (found is None or found.nothing_found):
-        return _about(slots.thing, context, papers) or found
+        return about_subject(slots.thing, context, papers) or found
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
 
 
@@ -147,7 +139,7 @@ def _entries_with(
     for paper, entry in found:
         place = Citation(paper.file, entry.page, entry.text, True, paper.path, entry.start, entry.end)
         blocks.append(Block("item", f"{short_label(paper)}: “{entry.text}”", (place,)))
-    return Routed("mentions", note, _shortened(blocks), confidence="medium" if without else "high")
+    return Routed("mentions", note, shortened(blocks), confidence="medium" if without else "high")
 
 
 def _subject(slots: Slots) -> str:
@@ -164,56 +156,6 @@ def _subject(slots: Slots) -> str:
         is_next = word.start() == last.end() + 1 and not _PAPERS.fullmatch(word[0])
         last = word if is_next and word[0].casefold() not in STOP_WORDS else last
     return slots.question[begin : last.end()].rstrip(".?!,'’")
-
-
-def _about(subject: str, context: RouteContext, papers: dict[int, Paper]) -> Routed | None:
-    """The papers that have the subject in the title, or its words in the abstract, and those that are much nearer it.
-
-    How near is the mean of a paper's nearest passages. Of "A or B" the title may have either.
-    """
-    parts, vector = [part for part in subject.split(" or ") if terms(part)], context.embed(subject)
-    if not parts or not len(vector):
-        return None
-    known, cosines = _nearness(vector, context)
-    near = (cosines - cosines.mean()) / max(float(cosines.std()), 1e-9)
-    least = max(_APART, _OF_BEST * float(near.max(initial=0.0))) if len(known) >= _FEWEST_PAPERS else math.inf
-    mentions = find_phrases([part for part in parts if len(terms(part)) > 1], papers, context)[0]
-    scores = dict[int, float]()
-    for paper, score, cosine in zip(known, near.tolist(), cosines.tolist(), strict=True):
-        places = mentions.get(paper.paper_id, {}).values()
-        in_title = any(set(terms(part)) <= set(terms(title_of(paper))) for part in parts)
-        is_named = in_title or any(at.chunk.kind == "abstract" for at in places)
-        if (score >= least and cosine >= _NEAR) or is_named:
-            scores[paper.paper_id] = score
-    found = [(score, papers[key]) for key, score in scores.items() if key in papers]
-    if not found:
-        return None
-    found.sort(key=lambda each: (-each[0], each[1].file))
-    said = f"{counted(len(found), 'paper')} {'is' if len(found) == 1 else 'are'} about “{subject}” by title, abstract"
-    blocks = [Block("text", f"{said} or meaning; others may touch on it.")]
-    blocks += [Block("item", f"{short_label(paper)} · {paper.file}") for _, paper in found]
-    note = f"Compared the subject with title, abstract and passages of {counted(len(papers), 'paper')}."
-    return Routed("papers", note, _shortened(blocks), confidence="medium")
-
-
-def _nearness(subject: NDArray[np.float32], context: RouteContext) -> tuple[list[Paper], NDArray[np.float32]]:
-    """The n papers with passages, and the mean cosine of each one's nearest passages to a unit vector, (n,)."""
-    import numpy as np
-
-    from ragscience.graph.paper_map import passage_vectors
-
-    papers, owners, vectors = passage_vectors(context.library)
-    cosines = vectors @ subject
-    present, starts = np.unique(np.sort(owners), return_index=True)
-    of_each = np.split(cosines[np.lexsort((-cosines, owners))], starts[1:])[: len(present)]
-    means = np.array([of_paper[:_NEAREST].mean() for of_paper in of_each], np.float32)
-    return [papers[index] for index in present.tolist()], means
-
-
-def _shortened(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The first _MOST_SHOWN items, and how many more there are."""
-    more = len(blocks) - 1 - _MOST_SHOWN
-    return (*blocks[: _MOST_SHOWN + 1], *([Block("text", f"And {more:,} more.")] if more > 0 else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,14 +243,14 @@ class _Search:
         blocks, hits = [Block("text", f"{said} in the text.")], dict[int, Hit]()
         for key in having:
             found = [[one.found[key][at] for at in sorted(one.found[key])] for one in each if key in one.found]
-            quotes = [_best_quote(places) for places in found] if len(blocks) <= _MOST_SHOWN else []
+            quotes = [_best_quote(places) for places in found] if len(blocks) <= MOST_SHOWN else []
             text = f"{short_label(self.papers[key])}: {', '.join(map(_count, found))}: "
             cited = tuple(citation for _, citation, _ in quotes)
             blocks.append(Block("item", text + " · ".join(f"“{quote}”" for quote, _, _ in quotes), cited))
             for _, _, chunk in quotes:
                 hits.setdefault(chunk.chunk_id, Hit(len(hits) + 1, chunk, 1.0, {}, ("keywords",)))
         sure = "medium" if self.kind in _CLAIMING else "high"
-        return Routed("mentions", note, (*_shortened(blocks), *introduced), tuple(hits.values()), sure)
+        return Routed("mentions", note, (*shortened(blocks), *introduced), tuple(hits.values()), sure)
 
 
 def _count(places: Sequence[Place]) -> str:

@@ -1,7 +1,7 @@
 """What a route is given, what it answers, what papers it is about, and how these are put in its sentences."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +35,8 @@ class RouteContext:
     """[kinds] of a question, as `intents.probabilities`; empty where there is no model to read it."""
     embed: Callable[[str], NDArray[np.float32]]
     """[dimension], the unit vector of a query; empty where there is no model."""
+    maxsims: Callable[[str, Sequence[int]], Mapping[int, float]]
+    """MaxSim, -1 to 1, of a query with passages, by their ids; empty where there are no token vectors."""
 
     @cached_property
     def names(self) -> PaperNames:

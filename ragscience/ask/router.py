@@ -11,9 +11,9 @@ from ragscience.ask.slots import Slots, slots_of
 from ragscience.core.records import Block
 from ragscience.core.tokenizing import language_of
 
-_LEAST, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.4, 0.25
-"""Probability from which on a question is none for the passages (docs/choices.md); the least one of help on a topic of
-the program; and of another kind itself."""
+_LEAST, _LEAST_OF_BARE, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.4, 0.4, 0.25
+"""Probability from which on a question is none for the passages (docs/choices.md); where it names nothing but a paper
+and what papers say of themselves; the least one of help on a topic of the program; and of another kind itself."""
 SURE = 0.9
 """Probability from which on the passages are not asked as well."""
 _SAYS_I = re.compile(r"\b(?:i|i've|my|mine|me)\b", re.IGNORECASE)
@@ -73,7 +73,8 @@ def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
     best = max(chances, key=lambda kind: chances[kind])
     total = sum(chances.values())
     likely = total / (total + against)
-    is_likely = likely >= _LEAST if best.needs else chances[best] >= _LEAST_OF_HELP
+    least = _LEAST_OF_BARE if best.by == "aspect_route" and not slots.extra else _LEAST
+    is_likely = likely >= least if best.needs else chances[best] >= _LEAST_OF_HELP
     is_sure = is_likely and chances[best] > max(lacking, _LEAST_OF_BEST)
     if best.by == "paper_facts" and slots.extra:  # "in which year did PAPER's trial begin"
         likely = min(likely, _LEAST)

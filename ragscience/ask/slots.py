@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ragscience.ask.intents import frame_words
 from ragscience.ask.route_records import SMALL_WORDS, Conditions, RouteContext, has_author, of_venue
-from ragscience.core.records import Paper
+from ragscience.core.records import Paper, title_of
 from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.search.names import NOUN
 
@@ -22,7 +22,10 @@ _YEARS = (
     (re.compile(rf"\b(?:after|newer than|later than|more recent than) {_YEAR}\b", re.I), lambda a: (a + 1, 9999)),
     (re.compile(rf"\bsince {_YEAR}\b|\b{_YEAR} (?:on|onwards?|or later)\b", re.I), lambda a: (a, 9999)),
     (re.compile(rf"\b{_YEAR}\b"), lambda a: (a, a)),
+    (re.compile(r"\b((?:19|20)\d0)['’]?s\b"), lambda a: (a, a + 9)),
 )
+_DECADES = {"sixties": "1960s", "seventies": "1970s", "eighties": "1980s", "nineties": "1990s"}
+_DECADE = re.compile(rf"\b(?:{'|'.join(_DECADES)})\b", re.IGNORECASE)
 _ORDERS = (
     ("added", r"(?:last|recently|latest|just) added|(?:add|put|load)\w* (?:last|most recently)"),
     ("most authors", r"most authors"),
@@ -49,8 +52,9 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 """What stands for a paper in focus."""
-_NOUN = re.compile(rf" {NOUN}\b", re.IGNORECASE)
-"""Behind a paper's name, "the sepsis trial": a classifier that knows "paper" reads that for all."""
+_NOUN = re.compile(rf"(?: [\w/-]+){{0,2}}? {NOUN}\b", re.IGNORECASE)
+_BEFORE = re.compile(r"\bthe ((?:[\w/-]+ ){1,2})$", re.IGNORECASE)
+"""Behind and before a paper's name, "the Duke sepsis trial": a classifier that knows "paper" reads that for all."""
 _LOOKED_AT = 6
 """Passages for a described paper, most of which are to be its own."""
 _OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
@@ -139,10 +143,10 @@ class Slots:
 
     @property
     def extra(self) -> frozenset[str]:
-        """Its terms besides names of papers, people and venues, years, and the words that ask."""
+        """Its terms besides names of papers, people and venues, words of titles, years, and the words that ask."""
         words = [word for word in WORD.findall(_MARK.sub(" ", self.masked)) if word.casefold() not in STOP_WORDS]
-        frame = tokenize(" ".join(frame_words(_OF_PAPERS) | frame_words(_OF_LIBRARY)))
-        return frozenset(tokenize(" ".join(words))) - frozenset(frame)
+        known = [*frame_words(_OF_PAPERS), *frame_words(_OF_LIBRARY), *map(title_of, self.papers)]
+        return frozenset(tokenize(" ".join(words))) - frozenset(tokenize(" ".join(known)))
 
     @cached_property
     def thing(self) -> str:
@@ -183,7 +187,7 @@ def _worth(run: list[re.Match[str]]) -> tuple[bool, int]:
 
 def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) -> Slots:
     """What `question` names; `files` are the papers in focus, meant where it names none. Raises NothingFound."""
-    question = " ".join(question.split())
+    question = _DECADE.sub(lambda word: _DECADES[word[0].casefold()], " ".join(question.split()))
     by_id = {paper.paper_id: paper for paper in context.papers}
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):
@@ -211,9 +215,20 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     if (implied or (files and not spans)) and (pointing := _POINTER.search(question)) is not None:
         held = [(pointing.span(), "X1"), *held]
     marks = [(span, f"X{number}") for number, span in enumerate(spans, 1)] + held
-    marks += [((end + 1, noun.end()), "paper") for _, end in spans if (noun := _NOUN.match(question, end))]
+    marks += [mark for span in spans for mark in _around(question, span)]
     words = described[1].strip() if described is not None else ""
     return Slots(question, tuple(papers.values()), spans, conditions, implied, words, tuple(marks))
+
+
+def _around(question: str, name: tuple[int, int]) -> Iterator[tuple[tuple[int, int], str]]:
+    """What stands for the words that belong to a paper's name: "the first X1 optimiser article" is "the X1 paper"."""
+    noun = _NOUN.match(question, name[1])
+    if noun is None or any(word in STOP_WORDS for word in noun[0].casefold().split()):
+        return
+    yield (name[1] + 1, noun.end()), "paper"
+    before = _BEFORE.search(question, 0, name[0])
+    if before is not None and not any(word in STOP_WORDS for word in before[1].casefold().split()):
+        yield before.span(1), ""
 
 
 def _conditions(
@@ -228,7 +243,7 @@ def _conditions(
             numbers = [int(number) for number in found.groups() if number]
             years = span(*sorted(numbers))
             at = question.find(str(min(numbers)), found.start())
-            marks.append(((at, at + 4), "2018"))
+            marks.append(((at, at + 4 + question.startswith("s", at + 4)), "2018"))
             break
     authors, venue = list[str](), ""
     last_names = {author.rpartition(" ")[2].casefold() for paper in papers for author in paper.metadata.authors}

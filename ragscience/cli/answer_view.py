@@ -16,7 +16,7 @@ from ragscience.cli.output import PROSE, can_encode, flat, link_style, put, sign
 from ragscience.core.answer_records import PASSAGES
 from ragscience.core.paper_records import place_label
 from ragscience.core.records import UNCITED, Answer, Block, Citation, Sentence
-from ragscience.core.sentences import below_of, first_line, formulas_named, leading_of
+from ragscience.core.sentences import BETWEEN_CELLS, below_of, first_line, formulas_named, leading_of
 from ragscience.engine import printable
 from ragscience.engine.places import Cite, Source, by_author, by_file, cited_label, section_of, sources_of
 from ragscience.engine.printable import asked_terms, counted, excerpt, plain, shortened
@@ -194,16 +194,18 @@ def _table(table: printable.CellTable, block: Block, answer: Answer, out: Consol
 
 
 def _rows_of(block: Block, answer: Answer, table: printable.CellTable) -> list[int]:
-    """Numbers of the rows that are asked for: that of the block's line, else those with the question's words.
+    """Numbers of the rows that are asked for: those of the block's line, else those with the question's words.
 
     Of these, the ones with what the answer says in bold, if any has it.
     """
-    named = [number for number, row in enumerate(table.rows) if row[0] and block.line.startswith(row[0])]
-    exact = [number for number in named if block.key in table.rows[number]]
+    told = list[int]()
+    for line in block.line.split(BETWEEN_CELLS):
+        named = [number for number, row in enumerate(table.rows) if row[0] and line.startswith(row[0])]
+        told += [*(number for number in named if block.key in table.rows[number]), *named][:1]
     asked = printable.asked_rows(_question(answer), table)
     keys = [one.key for one in leading_of(answer.blocks) if one.key]
     holding = [row for row in asked if any(f" {key} " in f" {' '.join(table.rows[row])} " for key in keys)]
-    return (exact or named)[:1] or holding or asked
+    return told or holding or asked
 
 
 def _block_words(block: Block, question: str) -> str:

@@ -241,6 +241,10 @@ _FEWEST_CHARS = 20
 """Less than this is nothing to show below it."""
 
 
+BETWEEN_CELLS = " · "
+"""Between the cells of one table that a comparison's sides ask for, in the line that answers."""
+
+
 def leading_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """The blocks that are shown by their line: the first, of a comparison one for each side; or none."""
     return tuple(takewhile(lambda block: block.line and not block.is_brief, blocks))

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -30,6 +30,7 @@ from ragscience.engine.requests import AskRequest, SearchRequest, check_filters,
 from ragscience.engine.searches import agent_answer, search_in_parts, search_readings, searched
 from ragscience.engine.shared_parts import SharedParts
 from ragscience.search.profiles import passages_wanted
+from ragscience.search.reranking import maxsim_scores
 
 T = TypeVar("T")
 
@@ -136,8 +137,8 @@ def routed_answer(run: QuestionRun, request: AskRequest) -> Answer | Found | Non
         return None
     began, started, timings = time.time(), time.perf_counter(), Timings()
     search = partial(searched, run, profile=run.answer_profile)
-    likely, vector = partial(_kind_probabilities, run), partial(_query_vector, run)
-    context = RouteContext(run.library, search, request.filters, likely, vector)
+    likely, vector, maxsims = partial(_kind_probabilities, run), partial(_query_vector, run), partial(_maxsims, run)
+    context = RouteContext(run.library, search, request.filters, likely, vector, maxsims)
     routed, question = None, ""
     with timed(timings, "route_ms"), run.library.snapshot():
         asked = [replace(each, before=(), prior=0.0) for each in run.readings[::-1] if not each.is_only_searched]
@@ -257,3 +258,14 @@ def _query_vector(run: QuestionRun, text: str) -> NDArray[np.float32]:
         return np.asarray(run.embedder.embed_query(text), np.float32)
     except ModelProblem:
         return np.empty(0, np.float32)
+
+
+def _maxsims(run: QuestionRun, text: str, ids: Sequence[int]) -> Mapping[int, float]:
+    """As `RouteContext.maxsims`."""
+    if run.tokens_from is None:
+        return {}
+    try:
+        (read,) = run.tokens_from.questions([text])
+        return maxsim_scores(read, dict.fromkeys(ids, 0.0), library=run.library, tokens_from=run.tokens_from)
+    except ModelProblem:
+        return {}

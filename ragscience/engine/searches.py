@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 Find = Callable[[str, Filters], Found]
+IN_PARTS = -0.5
+"""By how much the mean log-odds of the parts' worth may be lower than those of the whole: docs/choices.md."""
 AGENT_SECONDS = 600.0
 """Time limit for the agent: after ten minutes, the best draft is the answer."""
 TOOL_TEXT_CHARS = 4000
@@ -178,21 +180,26 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
 def search_in_parts(run: QuestionRun, question: str, filters: Filters, profile: Profile | None = None) -> Found:
     """As `searched`; each thing that the question asks is searched for by itself, in the paper that it names.
 
-    The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose. Raises
-    as `searched`.
+    The passages of the parts then take turns, the best of each first, and `Found.parts` says which are whose. Parts
+    that are not each about a paper of its own are to be answered nearly as well as the whole. Raises as `searched`.
     """
     whole = searched(run, question, filters, profile)
     if not whole.hits:
         return whole
-    names, found = PaperNames.of(run.library), []
+    names, found, papers = PaperNames.of(run.library), list[Found](), set[tuple[int, ...]]()
     for part in parts_of(question, names, run.answer_context.split):
         ids = tuple(map(names.id_of, part.papers))
         if filters.paper_ids and not set(ids) <= set(filters.paper_ids):
             continue  # of a paper that is not asked
         each = searched(run, part.text, replace(filters, paper_ids=ids) if ids else filters, profile)
         found += [replace(_of_part(whole, each), question=part.text)] if each.hits else []
+        papers.add(ids)
     if len(found) < 2:
         return whole
+    if len(papers) < 2 or () in papers:
+        sure = [log_odds(worth(each, run.answer_context)) for each in found]
+        if sum(sure) / len(sure) < log_odds(worth(whole, run.answer_context)) + IN_PARTS:
+            return whole
     return together(whole, found, in_turn([each.hits for each in found])[: (profile or run.profile).top_k], found)
 
 

@@ -46,7 +46,7 @@ class PaperMap:
 
 def paper_map(library: Store) -> PaperMap:
     """The papers of a library with their means, from one generation."""
-    papers, owners, vectors = passage_vectors(library)
+    papers, _, owners, vectors = passage_vectors(library)
     present = np.unique(owners)
     sums = np.zeros((len(papers), vectors.shape[1]), np.float64)
     np.add.at(sums, owners, vectors)
@@ -55,15 +55,18 @@ def paper_map(library: Store) -> PaperMap:
     return PaperMap(tuple(papers[index] for index in present.tolist()), means)
 
 
-def passage_vectors(library: Store) -> tuple[list[Paper], NDArray[np.int64], NDArray[np.float32]]:
-    """The papers, and for each passage the index of its paper and its vector; without those of damaged papers."""
+def passage_vectors(
+    library: Store,
+) -> tuple[list[Paper], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """The papers, and for each passage its id, the index of its paper and its vector; without damaged papers'."""
     with library.snapshot():
         papers = library.papers()
         ids, vectors = library.vectors.of()
         owner_of = papers_of_passages(library)
     place = {paper.paper_id: index for index, paper in enumerate(papers)}
     owners = np.fromiter((place.get(owner_of.get(number, -1), -1) for number in ids.tolist()), np.int64, len(ids))
-    return papers, owners[owners >= 0], vectors[owners >= 0]
+    kept = owners >= 0
+    return papers, np.asarray(ids, np.int64)[kept], owners[kept], vectors[kept]
 
 
 def papers_of_passages(library: Store) -> dict[int, int]:

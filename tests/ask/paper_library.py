@@ -55,9 +55,8 @@ def context(library: Library, filters: Filters | None = None) -> RouteContext:
     def search(question: str, filters: Filters) -> Found:
         return Found(question, "balanced", ())
 
-    return RouteContext(
-        library, search, filters or Filters(), probabilities_of, lambda _: np.eye(4, dtype=np.float32)[0]
-    )
+    vector = np.eye(4, dtype=np.float32)[0]
+    return RouteContext(library, search, filters or Filters(), probabilities_of, lambda _: vector, lambda *_: {})
 
 
 def _document(title: str, given: Sequence[Given], metadata: Metadata) -> tuple[Document, list[Chunk]]:

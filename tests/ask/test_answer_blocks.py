@@ -1,7 +1,10 @@
 """How an answer's blocks read."""
 
-from ragscience.ask.answer_blocks import as_text
+from ragscience.ask.answer_blocks import as_text, side_by_side
+from ragscience.ask.extractive import ScoredUnit
+from ragscience.ask.quote_candidates import units_of
 from ragscience.core.records import Block, Citation
+from tests.ask.passages import hit
 
 
 def cite(page):
@@ -31,3 +34,11 @@ def test_each_kind_of_block_reads_as_it_should():
         "[formula, p.7] (a.pdf, p.7)"
     )
     assert as_text(()) == ""
+
+
+def test_the_cells_of_one_table_that_are_compared_stand_in_one_line():
+    red, black = units_of(hit("| Ant | Legs |\n|---|---|\n| red | 6 |\n| black | 8 |", kind="table"))
+    (block,) = side_by_side(
+        [ScoredUnit(red, 1, {}, "red: Legs 6", "6"), ScoredUnit(black, 1, {}, "black: Legs 8", "8")]
+    )
+    assert (block.line, block.key) == ("red: Legs 6 · black: Legs 8", "6")

@@ -17,19 +17,18 @@ from tests.ask.paper_library import context
     ("question", "said"),
     [
         ("Who wrote the Waggle paper?", "was written by Ana María Ruiz and Bo Lind (2016)."),
+        ("Who wrote the original Waggle dances article?", "was written by Ana María Ruiz and Bo Lind (2016)."),
         ("Please tell me the first author of the sleep paper", "is Cy Moor (of 3)"),
-        ("How many authors does the Waggle paper have?", "has 2 authors"),
+        ("How many authors does the Waggle paper have?", "has 2 authors"), ("title of waggle.pdf", "is “Waggle: "),
         ("When was Waggle published?", "is from 2016, at International Conference on Bee Research"),
         ("where was the waggle paper presented?", "at International Conference on Bee Research 2016"),
         ("What is the DOI of the Waggle paper?", "is 10.1/waggle"),
-        ("What is the title of waggle.pdf?", "waggle.pdf is “Waggle: Dances That Tell Distance”"),
         ("How many pages does the Waggle paper have?", "has 3 pages"),
         ("Cite the Waggle paper", "@inproceedings{ruiz2016waggle,"),
         ("When was Warm Hives in Cold Winters published?", "This is not sure"),
-        ("Who wrote Waggle and in which year?", "2016"),
-        ("Where and when did Waggle appear?", "is from 2016, at"),
+        ("Who wrote Waggle and in which year?", "2016"), ("Where and when did Waggle appear?", "is from 2016, at"),
     ],
-)
+)  # fmt: skip
 def test_a_fact_of_one_paper(ask, question, said):
     assert said in ask(question)
 
@@ -37,15 +36,14 @@ def test_a_fact_of_one_paper(ask, question, said):
 @pytest.mark.parametrize(
     ("question", "files"),
     [
-        ("Which papers are from 2016?", ["waggle.pdf"]),
-        ("How many papers do I have from before 2005?", ["hives.pdf"]),
+        ("Which papers are from 2016?", ["waggle.pdf"]), ("how many do I have from before 2005?", ["hives.pdf"]),
         ("List all papers between 2004 and 2016", ["waggle.pdf", "hives.pdf"]),
         ("Which papers did Lind write?", ["hives.pdf", "waggle.pdf"]),
-        ("do I have papers by Maria Ruiz?", ["waggle.pdf"]), ("anything by maria ruiz?", ["waggle.pdf"]),
-        ("Which papers by Bo Lind came out after 2010?", ["waggle.pdf"]),
+        ("do I have papers by Maria Ruiz?", ["waggle.pdf"]), ("papers by Bo Lind after 2010?", ["waggle.pdf"]),
+        ("anything by maria ruiz?", ["waggle.pdf"]),
         ("Which papers appeared at ICBR?", ["waggle.pdf"]), ("anything from icbr?", ["waggle.pdf"]),
-        ("What is the newest paper?", ["nectar_1906.01234.pdf"]),
-        ("Which paper is the longest?", ["waggle.pdf"]),
+        ("papers from the 2000s", ["hives.pdf"]), ("anything from the nineties?", []),
+        ("What is the newest paper?", ["nectar_1906.01234.pdf"]), ("Which paper is the longest?", ["waggle.pdf"]),
         ("list my papers by name", ["hives.pdf", "nectar_1906.01234.pdf", "scan.pdf", "sleep_2018.pdf", "waggle.pdf"]),
     ],
 )  # fmt: skip
@@ -89,15 +87,11 @@ def test_the_printed_line_is_cited(bees):
 @pytest.mark.parametrize(
     "question",
     [
-        "What is my library about?",
-        "what are these papers about",
-        "What topics do my papers cover?",
-        "which is to say: what is in my library?".removeprefix("which is to say: "),
-        "Give me an overview of my library",
-        "What topics are there in my library?",
+        "What is my library about?", "what are these papers about", "What topics do my papers cover?",
+        "what is in my library?", "Give me an overview of my library", "What topics are there in my library?",
         "describe my library",
     ],
-)
+)  # fmt: skip
 def test_each_paper_is_listed_once(bees, question):
     routed = route(question, context(bees))
     assert routed.blocks[0].text.startswith("5 papers with 10 pages, from 2004 to 2019.")

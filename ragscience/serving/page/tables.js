@@ -18,20 +18,22 @@ export function isTable(text) {
 
 const SHOWN = 10;
 
-/** The table, in a box that scrolls sideways where it is wide, with its first rows; a row that is the answer is marked. */
+/** The table, in a box that scrolls sideways where it is wide, with its first rows; rows that are the answer are marked. */
 export function drawTable(text, caption = "", { line = "", key = "" } = {}) {
   const [head, , ...lines] = text.trim().split("\n");
   const rows = lines.filter((line) => line.trim()).map(cells);
   const names = cells(head);
-  const named = rows.filter((row) => row[0] && line.startsWith(row[0]));
-  const asked = named.find((row) => row.includes(key)) ?? named[0];
+  const asked = new Set(line.split(" · ").map((part) => {
+    const named = rows.filter((row) => row[0] && part.startsWith(row[0]));
+    return named.find((row) => row.includes(key)) ?? named[0];
+  }));
   const width = Math.max(names.length, ...rows.map((row) => row.length));
   const padded = (row) => [...row, ...Array(width - row.length).fill("")];
   const isNumber = (text) => /^[-+−~]?[\d.,]+(?:\s*[%±·×^+−-]\s*[\d.,^]+)*\s*%?$/.test(text);
   const areNumbers = names.map((_, at) => rows.every((row) => !row[at] || isNumber(row[at])));
   const table = make("table", {},
     make("thead", {}, make("tr", {}, padded(names).map((name, at) => make("th", { scope: "col", class: at && areNumbers[at] ? "number" : null }, raised(name))))),
-    make("tbody", {}, rows.map((row) => make("tr", { class: row === asked ? "sought" : null }, padded(row).map((cell, at) => (
+    make("tbody", {}, rows.map((row) => make("tr", { class: asked.has(row) ? "sought" : null }, padded(row).map((cell, at) => (
       at === 0 ? make("th", { scope: "row" }, raised(cell)) : make("td", { class: areNumbers[at] ? "number" : null }, raised(cell))))))));
   const box = make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" }, table);
   const more = rows.length > SHOWN ? unfolding(table, rows.length) : null;
