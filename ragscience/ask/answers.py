@@ -10,7 +10,7 @@ from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.chain import Generated
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, look_for, probability, signs
-from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract_parts
+from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL
 from ragscience.core.answer_records import Timings, timed
@@ -150,7 +150,16 @@ class _AnswerRun:
             worst = min(firsts, key=lambda unit: probability(signs(found, looked, unit)))
             sure, missing = confidence(found, looked, worst)
         blocks = side_by_side(units) if found.parts else quoted(units[: _MOST_QUOTES.get(sure or "")])
-        return blocks, sure, missing
+        return (*blocks[:1], *self._second(found, blocks), *blocks[1:]), sure, missing
+
+    def _second(self, found: Found, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        """The best quote for the next best reading, where its line is not shown already."""
+        if found.second is None or not blocks or found.parts:
+            return ()
+        readers = Readers(self._context.matcher, self._context.spans)
+        units = extract(found.second.question, found.second.hits, readers=readers, limit=1).units
+        shown = " ".join(f"{block.line} {block.text}" for block in blocks if not block.is_brief)
+        return tuple(replace(block, beside="") for block in quoted(units) if block.line not in shown)
 
     def _quotes(self, found: Found, warnings: tuple[str, ...]) -> Answer:
         blocks, sure, missing = self._chosen(found)

@@ -19,7 +19,7 @@ from ragscience.ask.paper_text import PaperSentence, PaperText
 from ragscience.ask.route_records import RouteContext, Routed, label, listed
 from ragscience.ask.said_of_paper import ASPECTS, chances
 from ragscience.ask.slots import Slots
-from ragscience.core.records import Block, Hit
+from ragscience.core.records import Block, Hit, title_of
 from ragscience.core.tokenizing import joined_lines, terms
 from ragscience.graph.graph_records import canonical
 from ragscience.graph.local_extraction import own_names
@@ -74,13 +74,20 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     papers = [_AspectSentences(PaperText(context.library, paper), context.names) for paper in slots.papers]
     if kind not in (*_ASKED, "comparison"):
         return _listed(kind, papers[0], slots) if len(papers) == 1 else None
-    if len(slots.extra) > (kind != "comparison"):
+    is_inside = kind == "definition" and slots.spans and not _is_titled(slots)
+    if len(slots.extra) > (kind != "comparison") or is_inside:
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
         return _said(kind, papers[:_MOST_PAPERS])
     note = "Says what each paper is about: the question names nothing to compare them by."
     routed = _said("summary", papers[:_MOST_PAPERS])
     return routed and replace(routed, route="comparison", note=note, confidence="medium")
+
+
+def _is_titled(slots: Slots) -> bool:
+    """Whether a name in the question is of a paper's title or file: others may be of a part of its work."""
+    titles = {*terms(" ".join(f"{title_of(paper)} {paper.file}" for paper in slots.papers))}
+    return any(titles & {*terms(slots.question[start:end])} for start, end in slots.spans)
 
 
 def _listed(aspect: str, said: _AspectSentences, slots: Slots) -> Routed | None:

@@ -151,6 +151,8 @@ class Found:
     """The summands of `timings_ms`, with their start times."""
     about: tuple[str, ...] = ()
     """Files of the papers that the turns of a conversation keep the question to."""
+    second: QuestionPart | None = None
+    """The next best reading of a turn of a conversation, where it is nearly as likely."""
 
     @property
     def understood(self) -> str:

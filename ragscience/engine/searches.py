@@ -12,7 +12,7 @@ from ragscience.ask.answers import worth
 from ragscience.ask.confidence import log_odds
 from ragscience.ask.conversation import held_reading
 from ragscience.ask.decomposition import in_turn, parts_of, together
-from ragscience.core.records import Answer, Filters, Found, Paper, Profile
+from ragscience.core.records import Answer, Filters, Found, Paper, Profile, QuestionPart
 from ragscience.engine.events import ModelAsked, Reranking, Searched
 from ragscience.engine.places import placed
 from ragscience.engine.requests import AskRequest, described, shortened
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 Find = Callable[[str, Filters], Found]
+NEXT_READING = 1.0
+"""How much lower the log-odds of the next best reading may be for it to be answered, too: docs/choices.md."""
 IN_PARTS = -0.5
 """By how much the mean log-odds of the parts' worth may be lower than those of the whole: docs/choices.md."""
 AGENT_SECONDS = 600.0
@@ -174,7 +176,10 @@ def search_readings(run: QuestionRun, filters: Filters, profile: Profile | None 
             return found
         likely = worth(found, run.answer_context)
         results.append((log_odds(likely) + reading.prior, replace(found, signals={**found.signals, "worth": likely})))
-    return max(results, key=lambda result: result[0])[1]
+    (likely, best), *others = sorted(results, key=lambda result: -result[0])
+    if others and likely - others[0][0] < NEXT_READING:
+        return replace(best, second=QuestionPart(others[0][1].question, others[0][1].hits))
+    return best
 
 
 def search_in_parts(run: QuestionRun, question: str, filters: Filters, profile: Profile | None = None) -> Found:

@@ -1,12 +1,14 @@
 """Answers in both modes, by the real ChatOllama against a server that speaks Ollama's API."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
 from ragscience.ask.answers import REFUSAL
 from ragscience.ask.prompts import ANSWER_REQUEST, ANSWER_RULES, conversation, fenced_text, passage_text
-from ragscience.core.records import UNCITED, Turn
+from ragscience.core.records import UNCITED, QuestionPart, Turn
+from ragscience.core.sentences import leading_of
 from tests.ask.asking import QUESTION, SAID, ask, open_llm, prompt
 from tests.ask.passages import SAMPLING, TRAINING, Search, hit
 from tests.ask.test_confidence import Names
@@ -187,3 +189,10 @@ def test_the_second_turn_begins_as_the_first_where_the_passages_are_the_same():
     assert second.startswith(passages)
     assert "{" not in ANSWER_RULES  # the system message, which goes first, is the same for every question
     assert second.index("<conversation>") < second.index("On how many GPUs?")
+
+
+def test_the_next_best_reading_of_a_turn_has_a_line_too():
+    second = QuestionPart("What beam size was used for decoding?", (SAMPLING,))
+    answered = ask(None, lambda asked: replace(Search(TRAINING)(asked), second=second))
+    training, beam = leading_of(answered.blocks)
+    assert "3.5 days" in training.line and "beam size of 4" in beam.line

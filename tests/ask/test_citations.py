@@ -166,23 +166,8 @@ def test_a_citation_behind_the_full_stop_belongs_to_the_sentence_before_it():
 
 
 PIECES = [
-    "attention.pdf",
-    "x.pdf",
-    ", ",
-    "p.7",
-    "pp. ",
-    "8-9",
-    "(",
-    ")",
-    "[",
-    "]",
-    "1",
-    "12",
-    "page ",
-    " of ",
-    ". ",
-    "\n",
-]
+    "attention.pdf", "x.pdf", ", ", "p.7", "pp. ", "8-9", "(", ")", "[", "]", "1", "12", "page ", " of ", ". ", "\n",
+]  # fmt: skip
 MORE = ["Training took 3.5 days", "passage ", ";", "and", " "]
 
 
