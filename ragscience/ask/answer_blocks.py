@@ -11,11 +11,11 @@ from ragscience.core.records import Block, Citation, Found, Sentence
 from ragscience.core.sentences import BETWEEN_CELLS, below_of, first_line, formulas_named, leading_of
 from ragscience.core.tokenizing import joined_lines
 
-_SHOWN = 2
-"""Quotes that are shown; the others are for who asks for all."""
+_SHOWN, _SHOWN_OF_SIDE = 2, 3
+"""Quotes that are shown, of each side of a comparison, too; the others are for who asks for all."""
 
 
-def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
+def quoted(units: Sequence[ScoredUnit], most: int = _SHOWN) -> tuple[Block, ...]:
     """A quote for each unit, in their order, with a citation for each page that it has words on.
 
     A quote is on one line; rows of one Markdown table are one block, under its caption and header. Citations keep the
@@ -25,7 +25,7 @@ def quoted(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
     left = list(units)
     while left:
         chosen, number = left.pop(0), len(blocks)
-        unit, extra = chosen.unit, number >= _SHOWN
+        unit, extra = chosen.unit, number >= most
         line, key, beside = (chosen.line, chosen.key, chosen.beside) if number == 0 else ("", "", "")
         if unit.is_row:
             others = [other for other in left if same_table(unit, other.unit)]
@@ -116,8 +116,9 @@ ROUTE = "comparison"
 
 
 def side_by_side(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
-    """The best quote of each part of the question, in their order, then the others; two of each are shown."""
-    each = [quoted([one for one in units if one.part == part]) for part in sorted({one.part for one in units})]
+    """The line of the best quote of each part of the question, in their order, then the others, two of each shown."""
+    parts = [[one for one in units if one.part == part] for part in sorted({one.part for one in units})]
+    each = [quoted([replace(own[0], beside=""), *own[1:]], _SHOWN_OF_SIDE) for own in parts]
     others = [block for side in each for block in side[1:]]
     return (*(side[0] for side in each), *(replace(block, line="", key="", beside="") for block in others))
 

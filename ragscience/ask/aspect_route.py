@@ -74,7 +74,9 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     papers = [_AspectSentences(PaperText(context.library, paper), context.names) for paper in slots.papers]
     if kind not in (*_ASKED, "comparison"):
         return _listed(kind, papers[0], slots) if len(papers) == 1 else None
-    is_inside = kind == "definition" and slots.spans and not _is_titled(slots)
+    titles = terms(" ".join(f"{title_of(paper)} {paper.file}" for paper in slots.papers))
+    names = terms(" ".join(slots.question[start:end] for start, end in slots.spans))
+    is_inside = kind == "definition" and bool(names) and {*names}.isdisjoint(titles)  # a part of a paper's work
     if len(slots.extra) > (kind != "comparison") or is_inside:
         return None  # it asks for something in them: the passages say more
     if kind != "comparison":
@@ -82,12 +84,6 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     note = "Says what each paper is about: the question names nothing to compare them by."
     routed = _said("summary", papers[:_MOST_PAPERS])
     return routed and replace(routed, route="comparison", note=note, confidence="medium")
-
-
-def _is_titled(slots: Slots) -> bool:
-    """Whether a name in the question is of a paper's title or file: others may be of a part of its work."""
-    titles = {*terms(" ".join(f"{title_of(paper)} {paper.file}" for paper in slots.papers))}
-    return any(titles & {*terms(slots.question[start:end])} for start, end in slots.spans)
 
 
 def _listed(aspect: str, said: _AspectSentences, slots: Slots) -> Routed | None:

@@ -183,12 +183,10 @@ def _nearness(
     means = np.array([cosines[rows].mean() for rows in best], np.float32)
     matched = np.argsort(-means, kind="stable")[:_MOST_MATCHED].tolist()
     found = context.maxsims(subject, [int(ids[row]) for at in matched for row in best[at]])
-    near = _standard(means)
-    if found:
-        lowest = min(found.values())
-        read = np.full(len(means), lowest, np.float32)
-        read[matched] = [np.mean([found.get(int(ids[row]), lowest) for row in best[at]]) for at in matched]
-        near = _standard(near + _standard(read))
+    lowest = min(found.values(), default=0.0)
+    read = np.full(len(means), lowest, np.float32)
+    read[matched] = [np.mean([found.get(int(ids[row]), lowest) for row in best[at]]) for at in matched]
+    near = _standard(_standard(means) + _standard(read))
     return [papers[index] for index in present.tolist()], near, means
 
 

@@ -66,8 +66,6 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         start, end = slots.spans[0] if slots.spans else (0, 0)
         return search.of_name(slots.question[start:end])
     found = search.of_name(subject if kind == "topic" else slots.thing)
-    if kind == "mentions" and (found is None or found.nothing_found):
-        return about_subject(slots.thing, context, papers) or found
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
 
 
@@ -80,13 +78,9 @@ def _cites(slots: Slots, context: RouteContext) -> Routed | None:
         return _citing_work(slots, replace(asked, authors=(), venue=""), context)
     others = tuple(name for name in asked.authors if not has_author(named[0], name))
     papers = {paper.paper_id: paper for paper in replace(asked, authors=others).fit(context.papers)}
-    return _citing(named[0], papers, context) if len(named) == 1 else None
-
-
-def _citing(cited: Paper, papers: dict[int, Paper], context: RouteContext) -> Routed:
-    """The papers that cite one of the library."""
-    found = [one for one in Citations.of(context.library).to(cited) if one.citing.paper_id in papers]
-    return _entries_with(label(cited, year=False), [(one.citing, one.entry) for one in found], len(papers))
+    found = [one for one in Citations.of(context.library).to(named[0]) if one.citing.paper_id in papers]
+    title, citing = label(named[0], year=False), [(one.citing, one.entry) for one in found]
+    return _entries_with(title, citing, len(papers)) if len(named) == 1 else None
 
 
 def _citing_work(slots: Slots, conditions: Conditions, context: RouteContext) -> Routed | None:

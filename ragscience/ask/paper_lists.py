@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, label, listed
-from ragscience.ask.slots import Slots
+from ragscience.ask.slots import COUNTS, Slots
 from ragscience.core.paper_records import NEWEST, SURE, counted_places, year_of, years_of
 from ragscience.core.records import Block, Paper
 from ragscience.core.tokenizing import counted
@@ -49,7 +49,7 @@ def answer(_: str, slots: Slots, context: RouteContext) -> Routed | None:
         sums = counted_places(found), counted(sum(paper.chunks for paper in found), "passage")
         where = "The filters leave" if len(context.papers) < context.library.about.papers else "The library has"
         intro = f"{where} {counted(len(found), 'paper')} with {sums[0]}, in {sums[1]}."
-        shown = [] if slots.counts else shown
+        shown = [] if COUNTS.search(slots.question) else shown
     if shown and not most and len(found) > len(shown):
         behind = [f"And {len(found) - len(shown):,} more: `python ingest.py list` shows all.", *behind]
     items = [Block("item", _line(paper, conditions, order)) for paper in shown]

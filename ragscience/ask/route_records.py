@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,17 +130,23 @@ def _is_cut(one: str, other: str) -> bool:
 
 
 def of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:
-    """The papers of that venue, by its words or its initials; an acronym may also stand in the name of the file."""
+    """The papers of that venue, by its words or its initials; an acronym may stand before a year in the file's name.
+
+    A word that is none is the whole name: "Nature", and not "Learning".
+    """
     wanted = set(_venue_words(name)) - _VENUE_KIND
     if not wanted:
         return []
-    is_acronym = len(wanted) == 1 and name.isupper()
+    is_acronym, is_word = len(wanted) == 1 and name.isupper(), len(wanted) == 1 and name[1:].islower()
     found = []
     for paper in papers:
         words = _venue_words(paper.metadata.venue)
         initials = "".join(word[0] for word in words)
-        in_file = wanted <= set(_venue_words(Path(paper.file).stem)) if is_acronym else False
-        if in_file or wanted <= {*words, *_venue_words(initials if len(initials) > 2 else "")}:
+        known = {*words, *_venue_words(initials if len(initials) > 2 else "")}
+        in_file = is_acronym and re.search(
+            rf"(?<![a-z]){re.escape(name)}[-_ ]?(?:19|20)?\d\d", paper.file, re.IGNORECASE
+        )
+        if in_file or (set(words) - _VENUE_KIND == wanted if is_word else wanted <= known):
             found.append(paper)
     return found
 

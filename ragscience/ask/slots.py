@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from ragscience.ask.intents import frame_words
 from ragscience.ask.route_records import SMALL_WORDS, Conditions, RouteContext, has_author, of_venue
 from ragscience.core.records import Paper, title_of
-from ragscience.core.tokenizing import STOP_WORDS, tokenize
+from ragscience.core.tokenizing import STOP_WORDS, terms, tokenize
 from ragscience.search.names import NOUN
 
 _YEAR = r"((?:19|20)\d\d)"
@@ -24,8 +24,6 @@ _YEARS = (
     (re.compile(rf"\b{_YEAR}\b"), lambda a: (a, a)),
     (re.compile(r"\b((?:19|20)\d0)['’]?s\b"), lambda a: (a, a + 9)),
 )
-_DECADES = {"sixties": "1960s", "seventies": "1970s", "eighties": "1980s", "nineties": "1990s"}
-_DECADE = re.compile(rf"\b(?:{'|'.join(_DECADES)})\b", re.IGNORECASE)
 _ORDERS = (
     ("added", r"(?:last|recently|latest|just) added|(?:add|put|load)\w* (?:last|most recently)"),
     ("most authors", r"most authors"),
@@ -37,7 +35,8 @@ _ORDERS = (
 _ORDER = tuple((name, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for name, words in _ORDERS)
 _ALL = re.compile(r"\b(?:by|sort\w*|order\w*|list)\b", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
-_COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
+COUNTS = re.compile(r"\b(?:how (?:many|big|much|large)|number of|count|size of|total)\b|\bsize$", re.IGNORECASE)
+"""Whether a question asks how many."""
 WORD = re.compile(r"[^\W_][\w'’.&+-]*")
 _PERSON_AFTER = re.compile(r"\b(?:by|did|has|author) ((?:[A-Z][\w'’.-]+ ?){1,4})")
 _QUOTED = re.compile(r"[\"“‘]([^\"“”‘’]{2,80})[\"”’]")
@@ -54,7 +53,12 @@ _POINTER = re.compile(
 """What stands for a paper in focus."""
 _NOUN = re.compile(rf"(?: [\w/-]+){{0,2}}? {NOUN}\b", re.IGNORECASE)
 _BEFORE = re.compile(r"\bthe ((?:[\w/-]+ ){1,2})$", re.IGNORECASE)
-"""Behind and before a paper's name, "the Duke sepsis trial": a classifier that knows "paper" reads that for all."""
+_PAPER_ON = re.compile(
+    rf"\b(?:the|that) ((?:[\w/-]+ ){{0,2}}{NOUN}(?<!s) )(?:on|about|of|by) (?:the )?$", re.IGNORECASE
+)
+_ASKS_OF = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)
+"""Behind and before a paper's name, "the Duke sepsis trial": a classifier that knows "paper" reads that for all. What
+follows "does X1" is a verb."""
 _LOOKED_AT = 6
 """Passages for a described paper, most of which are to be its own."""
 _OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
@@ -114,11 +118,6 @@ class Slots:
     def names_thing(self) -> bool:
         """Whether the thing has a capital or a digit, as names have."""
         return any(char.isupper() or char.isdigit() for char in self.thing)
-
-    @property
-    def counts(self) -> bool:
-        """Whether it asks how many."""
-        return _COUNTS.search(self.question) is not None
 
     @property
     def order(self) -> tuple[str, int]:
@@ -187,7 +186,7 @@ def _worth(run: list[re.Match[str]]) -> tuple[bool, int]:
 
 def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) -> Slots:
     """What `question` names; `files` are the papers in focus, meant where it names none. Raises NothingFound."""
-    question = _DECADE.sub(lambda word: _DECADES[word[0].casefold()], " ".join(question.split()))
+    question = " ".join(question.split())
     by_id = {paper.paper_id: paper for paper in context.papers}
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):
@@ -211,24 +210,44 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
         described = None
     if described is not None:
         spans = ((described.start(1), described.start(1) + len(described[1].rstrip())),)
-    conditions, held = _conditions(question, spans, context.papers)
+    conditions, marks = _conditions(question, spans, context.papers)
     if (implied or (files and not spans)) and (pointing := _POINTER.search(question)) is not None:
-        held = [(pointing.span(), "X1"), *held]
-    marks = [(span, f"X{number}") for number, span in enumerate(spans, 1)] + held
-    marks += [mark for span in spans for mark in _around(question, span)]
+        marks.append((pointing.span(), "X1"))
+    named = {span: by_id[max(found)[1]] for span, found in places.items()}
+    twice = len({paper.paper_id for paper in named.values()}) < len(named)
+    for number, span in enumerate(spans, 1):
+        is_people = twice and has_author(named[span], question[span[0] : span[1]].partition(" ")[0])
+        marks.append((span, "the authors" if is_people else f"X{number}"))
+        marks += _around(question, span, title_of(named[span]) if named else "")
     words = described[1].strip() if described is not None else ""
     return Slots(question, tuple(papers.values()), spans, conditions, implied, words, tuple(marks))
 
 
-def _around(question: str, name: tuple[int, int]) -> Iterator[tuple[tuple[int, int], str]]:
-    """What stands for the words that belong to a paper's name: "the first X1 optimiser article" is "the X1 paper"."""
-    noun = _NOUN.match(question, name[1])
-    if noun is None or any(word in STOP_WORDS for word in noun[0].casefold().split()):
-        return
-    yield (name[1] + 1, noun.end()), "paper"
-    before = _BEFORE.search(question, 0, name[0])
+def _around(question: str, name: tuple[int, int], title: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """What stands for the words that belong to a paper's name, and are no words of what is asked.
+
+    Words of the title beside it do, "X1 prompting", and what describes it: "the first X1 article", "that survey on X1".
+    """
+
+    def is_titled(word: re.Match[str]) -> bool:
+        return not own.isdisjoint(terms(word[0]))
+
+    own, words = frozenset(terms(title)), list(WORD.finditer(question))
+    left = takewhile(is_titled, reversed([word for word in words if word.end() <= name[0]]))
+    right = takewhile(is_titled, (word for word in words if word.start() >= name[1]))
+    start = min((word.start() for word in left), default=name[0])
+    end = max((word.start() + len(word[0].rstrip("'’.-")) for word in right), default=name[1])
+    noun = None if _ASKS_OF.search(question, 0, start) else _NOUN.match(question, end)
+    if noun is not None and any(word in STOP_WORDS for word in noun[0].casefold().split()):
+        noun = None
+    before = (_BEFORE if noun else _PAPER_ON).search(question, 0, start)
     if before is not None and not any(word in STOP_WORDS for word in before[1].casefold().split()):
-        yield before.span(1), ""
+        start = before.start(1)
+    if start < name[0]:
+        yield (start, name[0]), ""
+    end = noun.end() if noun else end
+    if name[1] < end:
+        yield (name[1], end), " paper" if noun else ""
 
 
 def _conditions(
