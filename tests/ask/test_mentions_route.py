@@ -143,6 +143,8 @@ def test_what_a_paper_is_called_does_not_change_what_is_asked_of_it(bees):
     called = ("sleep_2018.pdf trial", "sleep_2018.pdf paper", "well-known sleep_2018.pdf tired bees study")
     masked = {slots_of(f"limits of the {name}", context(bees)).masked for name in called}
     assert masked == {"limits of the X1 paper"}
+    for called in ("the Waggle dances", "the first study on Waggle", "the distance dances Waggle"):
+        assert slots_of(f"limits of {called}", context(bees)).masked == "limits of the X1"
 
 
 SUBJECTS = {

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ragscience.ask.library_route import groups_of
+from ragscience.ask.route_records import of_venue
 from ragscience.ask.router import route
 from ragscience.core.errors import NothingFound
 from ragscience.core.paper_records import years_of
@@ -68,6 +69,10 @@ def test_a_paper_is_from_the_year_of_its_print_and_that_of_its_first_version(bee
     assert papers_allowed([both], Filters(years=(2020, 2020))) == {paper.paper_id}
     cited = replace(paper, metadata=Metadata(newest_reference=1998))
     assert years_of(cited) == {1998: "its newest reference"}
+
+
+def test_a_word_of_a_venue_is_not_its_name(bees):
+    assert [len(of_venue(bees.papers(), name)) for name in ("Bee Research", "Research", "ICBR")] == [1, 0, 1]
 
 
 def test_the_filters_narrow_it(ask, bees):
