@@ -116,9 +116,9 @@ ROUTE = "comparison"
 
 
 def side_by_side(units: Sequence[ScoredUnit]) -> tuple[Block, ...]:
-    """The line of the best quote of each part of the question, in their order, then the others, two of each shown."""
-    parts = [[one for one in units if one.part == part] for part in sorted({one.part for one in units})]
-    each = [quoted([replace(own[0], beside=""), *own[1:]], _SHOWN_OF_SIDE) for own in parts]
+    """The best quote of each part of the question, in their order, then the others; three of each are shown."""
+    parts = sorted({one.part for one in units})
+    each = [quoted([one for one in units if one.part == part], _SHOWN_OF_SIDE) for part in parts]
     others = [block for side in each for block in side[1:]]
     return (*(side[0] for side in each), *(replace(block, line="", key="", beside="") for block in others))
 
