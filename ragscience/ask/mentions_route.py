@@ -59,7 +59,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     search = _Search(kind, papers, slots.papers, context)
     subject = _subject(slots)
-    is_small = slots.thing.islower() and 2 * len(set(terms(slots.thing))) < len(set(terms(subject)))
+    of_thing, of_all = _rarities([slots.thing, subject], context)
+    is_small = slots.thing.islower() and 2 * of_thing < of_all
     if (kind == "topic" or is_small) and (about := about_subject(subject, context, papers)) is not None:
         return about
     if slots.papers:
@@ -67,6 +68,13 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return search.of_name(slots.question[start:end])
     found = search.of_name(subject if kind == "topic" else slots.thing)
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
+
+
+def _rarities(texts: Sequence[str], context: RouteContext) -> list[float]:
+    """Of each text the sum of its terms' log(passages / those with the term)."""
+    of_text = [tokenize(text) for text in texts]
+    known = context.library.keywords.frequencies(term for each in of_text for term in each)
+    return [sum(math.log(known.passages / (1 + known.having[term])) for term in each) for each in of_text]
 
 
 def _cites(slots: Slots, context: RouteContext) -> Routed | None:
@@ -191,12 +199,10 @@ class _Search:
     def _telling_parts(self, name: str) -> list[str]:
         """What stands in a name of several words, begins and ends in rare ones and has half of its rarity or more."""
         words = name.split()
-        of_word = [tokenize(word) for word in words]
-        known = self.context.library.keywords.frequencies(term for terms in of_word for term in terms)
-        rare = [sum(math.log(known.passages / (1 + known.having[term])) for term in terms) for terms in of_word]
+        rare = _rarities(words, self.context)
         ends = {at: range(at + 1, min(at + _MOST_WORDS, len(words)) + 1) for at in range(len(words))}
         spans = [(sum(rare[at:to]), at, to) for at, last in ends.items() for to in last]
-        telling = [span for span in spans if span[0] >= sum(rare) / 2 and of_word[span[1]] and of_word[span[2] - 1]]
+        telling = [span for span in spans if span[0] >= sum(rare) / 2 and rare[span[1]] and rare[span[2] - 1]]
         return [" ".join(words[at:to]) for _, at, to in sorted(telling, reverse=True)[1:]]
 
     def _looked_up(self, name: str) -> _LookedUp:

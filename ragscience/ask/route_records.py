@@ -141,8 +141,7 @@ def of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:
     found = []
     for paper in papers:
         words = _venue_words(paper.metadata.venue)
-        initials = "".join(word[0] for word in words)
-        known = {*words, *_venue_words(initials if len(initials) > 2 else "")}
+        known = {*words, *_venue_words("".join(word[0] for word in words) if len(words) > 2 else "")}
         in_file = is_acronym and re.search(
             rf"(?<![a-z]){re.escape(name)}[-_ ]?(?:19|20)?\d\d", paper.file, re.IGNORECASE
         )

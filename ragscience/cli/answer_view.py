@@ -198,10 +198,9 @@ def _rows_of(block: Block, answer: Answer, table: printable.CellTable) -> list[i
 
     Of these, the ones with what the answer says in bold, if any has it.
     """
-    told = list[int]()
-    for line in block.line.split(BETWEEN_CELLS):
-        named = [number for number, row in enumerate(table.rows) if row[0] and line.startswith(row[0])]
-        told += [*(number for number in named if block.key in table.rows[number]), *named][:1]
+    lines = block.line.split(BETWEEN_CELLS)
+    named = ([at for at, row in enumerate(table.rows) if row[0] and line.startswith(row[0])] for line in lines)
+    told = [min(each, key=lambda at: block.key not in table.rows[at]) for each in named if each]
     asked = printable.asked_rows(_question(answer), table)
     keys = [one.key for one in leading_of(answer.blocks) if one.key]
     holding = [row for row in asked if any(f" {key} " in f" {' '.join(table.rows[row])} " for key in keys)]
