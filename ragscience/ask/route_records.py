@@ -142,10 +142,8 @@ def of_venue(papers: Sequence[Paper], name: str) -> list[Paper]:
     for paper in papers:
         words = _venue_words(paper.metadata.venue)
         known = {*words, *_venue_words("".join(word[0] for word in words) if len(words) > 2 else "")}
-        in_file = is_acronym and re.search(
-            rf"(?<![a-z]){re.escape(name)}[-_ ]?(?:19|20)?\d\d", paper.file, re.IGNORECASE
-        )
-        if in_file or (set(words) - _VENUE_KIND == wanted if is_word else wanted <= known):
+        dated = re.findall(r"(?<![a-z])[a-z]++(?=[-_ ]?(?:19|20)?\d\d)", paper.file.casefold()) if is_acronym else ()
+        if name.casefold() in dated or (set(words) - _VENUE_KIND == wanted if is_word else wanted <= known):
             found.append(paper)
     return found
 
