@@ -270,9 +270,10 @@ def below_of(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """
     leading = leading_of(blocks)
     others = [block for block in blocks[len(leading) :] if not block.is_brief]
+    cited = [one for one in others if one.citations] if len(leading) > 1 else []
     below = list[Block]()
     for block in leading:
-        own = [one for one in others if len(leading) > 1 and one.citations[0].path == block.citations[0].path]
+        own = [one for one in cited if one.citations[0].path == block.citations[0].path]
         below += [*_rest_of(block), *own]
     return tuple(dict.fromkeys([*below, *others]))
 
