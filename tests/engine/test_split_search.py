@@ -78,8 +78,8 @@ def test_below_the_lines_each_paper_has_the_rest_of_its_first_quote_and_its_seco
     oak = quote("oak.pdf", "OakMap has a depth of 17 levels.", "Its leaves hold maps of the forest.")
     fern = quote("fern.pdf", "FernNet has a depth of 9 levels.", "It was trained for four days.")
     more = replace(quote("fern.pdf", "", "FernNet reads words in both directions."), line="")
-    below = [block.text for block in below_of((oak, fern, more, Block("text", "No elm is there.")))]
-    assert below == ["Its leaves hold maps of the forest.", "It was trained for four days.", more.text, "No elm is there."]
+    below = [block.text for block in below_of((oak, fern, more, Block("text", "No elm.")))]
+    assert below == ["Its leaves hold maps of the forest.", "It was trained for four days.", more.text, "No elm."]
 
 
 def test_a_question_costs_one_search_and_one_for_each_part(engine):
