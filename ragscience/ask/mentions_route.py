@@ -60,7 +60,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     search = _Search(kind, papers, slots.papers, context)
     subject = _subject(slots)
     of_thing, of_all = _rarities([slots.thing, subject], context)
-    is_small = slots.thing.islower() and 2 * of_thing < of_all
+    is_small = not slots.papers and slots.thing.islower() and 2 * of_thing < of_all
     if (kind == "topic" or is_small) and (about := about_subject(subject, context, papers)) is not None:
         return about
     if slots.papers:
