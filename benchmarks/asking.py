@@ -52,6 +52,7 @@ SERIES = (
     "eleventh",
     "twelfth",
     "thirteenth",
+    "fourteenth",
 )
 """All but the first were written by somebody else, from the papers alone. Two rules and one of five readers were chosen
 when the second was known; the third chose among three readers, and how much of the question encoder's change is kept;

@@ -75,7 +75,7 @@ def run(options: Options) -> Report:
 def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
     """Each question of a file, asked as `query.py ask --plain` does."""
     from ragscience.ask.confidence import look_for, signs
-    from ragscience.ask.extractive import Readers, extract_parts
+    from ragscience.ask.extractive import MOST_UNITS, extract_parts
     from ragscience.core.settings import load_settings
     from ragscience.engine import AskRequest, Engine, SearchRequest
     from ragscience.engine.question_run import QuestionRun
@@ -92,8 +92,7 @@ def ask_all(home: Path, name: str, file: Path) -> list[Asked]:
                 looked = look_for(answer.found, context.presence, context.names)
                 text = as_text(answer.blocks)
                 holds = line.answerable and not answer.refused and holds_all(text, line.must_contain)
-                readers = Readers(context.matcher, context.spans)
-                units = extract_parts(answer.found, readers=readers, limit=context.extractive_sentences).units
+                units = extract_parts(answer.found, readers=context.readers, limit=MOST_UNITS).units
                 seen = signs(answer.found, looked, units[0] if units else None)
                 asked.append(Asked(name, line, answer, seen, holds))
     return asked

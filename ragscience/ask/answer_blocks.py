@@ -96,7 +96,8 @@ def _block_text(block: Block) -> str:
         case "heading":
             return f"**{text}**{behind}"
         case "quote":
-            return f"{_led(block.lead)}“{text}”{behind}"
+            lead = f"{block.lead}{'' if block.lead.endswith(('.', ':', '?', '!')) else ':'} " if block.lead else ""
+            return f"{lead}“{text}”{behind}"
         case "formula" if not block.lead:
             return f"{text}{behind}"
         case "table" | "formula":
@@ -105,11 +106,6 @@ def _block_text(block: Block) -> str:
             return f"- {text}{behind}"
         case _:
             return f"{text}{behind}"
-
-
-def _led(lead: str) -> str:
-    """What goes before a quote: "5.3 Optimizer: ", "Table 1: Costs. "."""
-    return f"{lead}{'' if lead.endswith(('.', ':', '?', '!')) else ':'} " if lead else ""
 
 
 ROUTE = "comparison"

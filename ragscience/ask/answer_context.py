@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from ragscience.ask.extractive import Matcher
+from ragscience.ask.extractive import Readers
 from ragscience.core.errors import Cancelled
 from ragscience.core.records import Found, Turn
-from ragscience.models.model_protocols import ChatModel, Reader, Splitter
+from ragscience.models.model_protocols import ChatModel, Splitter
 from ragscience.search.names import PaperNames
 from ragscience.search.reranking import WordPresence
 
@@ -74,21 +74,17 @@ class AnswerContext:
 
     llm: ChatModel | None
     """None gives quotes."""
-    matcher: Matcher | None
-    """For the choice of quotes; None: words decide."""
+    readers: Readers
+    """The models that choose quotes."""
     models: Mapping[str, str | None]
     """As `Answer.models`."""
     circuit: Circuit
     answer_seconds: float
     """Longest time of one LLM reply, from its first token."""
-    extractive_sentences: int
-    """Most quotes of an extractive answer."""
     answerable_threshold: float
     """Lowest `answerability` that is answered, 0 to 1."""
     needs_llm: bool = False
     """Whether a language model that fails is an error; otherwise quotes take the place of its words."""
-    spans: Reader | None = None
-    """Finds the words of passages that answer, for the choice of quotes; optional."""
     split: Splitter | None = None
     """Takes a question apart that asks more than one thing; optional."""
     presence: WordPresence | None = None

@@ -10,7 +10,7 @@ from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Searcher
 from ragscience.ask.chain import Generated
 from ragscience.ask.check import Checked, check
 from ragscience.ask.confidence import LookedFor, answerability, confidence, look_for, probability, signs
-from ragscience.ask.extractive import Choice, Readers, ScoredUnit, extract, extract_parts
+from ragscience.ask.extractive import MOST_UNITS, Choice, ScoredUnit, extract, extract_parts
 from ragscience.ask.generation import worded
 from ragscience.ask.prompts import NOT_FOUND, REFUSAL
 from ragscience.core.answer_records import Timings, timed
@@ -65,7 +65,7 @@ def likely_answered(found: Found, context: AnswerContext) -> float:
 
 
 def _best(found: Found, context: AnswerContext) -> ScoredUnit | None:
-    return next(iter(extract_parts(found, readers=Readers(context.matcher, context.spans), limit=1).units), None)
+    return next(iter(extract_parts(found, readers=context.readers, limit=1).units), None)
 
 
 FOR_LLM = 0.08
@@ -156,8 +156,7 @@ class _AnswerRun:
         """The best quote for the next best reading, where its line is not shown already."""
         if found.second is None or not blocks or found.parts:
             return ()
-        readers = Readers(self._context.matcher, self._context.spans)
-        units = extract(found.second.question, found.second.hits, readers=readers, limit=1).units
+        units = extract(found.second.question, found.second.hits, readers=self._context.readers, limit=1).units
         shown = " ".join(f"{block.line} {block.text}" for block in blocks if not block.is_brief)
         return tuple(replace(block, beside="") for block in quoted(units) if block.line not in shown)
 
@@ -178,7 +177,7 @@ class _AnswerRun:
     def _check(self, text: str, given: Sequence[Hit]) -> Checked:
         context = self._context
         with timed(self._timings, "check_ms"):
-            return check(text, given, read=context.spans, on_sentence=context.raise_if_cancelled, adds=True)
+            return check(text, given, read=context.readers.spans, on_sentence=context.raise_if_cancelled, adds=True)
 
     def _refusal(self, found: Found, *, used_llm: bool = False, warnings: tuple[str, ...] = ()) -> Answer:
         if not used_llm:
@@ -219,8 +218,7 @@ class _AnswerRun:
         with timed(self._timings, "presence_ms"):
             self._looked = _looked_for(found, self._context)
         with timed(self._timings, "quotes_ms"):
-            readers = Readers(self._context.matcher, self._context.spans)
-            self._choice = extract_parts(found, readers=readers, limit=self._context.extractive_sentences)
+            self._choice = extract_parts(found, readers=self._context.readers, limit=MOST_UNITS)
         self._answerability = answerability(found, self._looked, next(iter(self._choice.units), None))
         is_likely = self._answerability >= self._least or found.signals.get("worth", 0.0) >= _LIKELY
         answerable = is_likely or self._looked.names_a_paper

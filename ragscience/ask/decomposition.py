@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
+from operator import attrgetter
 
 from ragscience.ask.conversation import BETWEEN_TURNS
 from ragscience.core.records import Found, Hit, QuestionPart
@@ -16,6 +17,9 @@ MOST_PAPERS = 4
 """That are asked the same question."""
 
 
+_START = attrgetter("start")
+
+
 @dataclass(frozen=True, slots=True)
 class SubQuery:
     """A search: the question, and the files of the papers to look in; no file means the whole library."""
@@ -26,7 +30,7 @@ class SubQuery:
 
 def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
     """A search within each paper that the text surely names, in their order; in the whole library without any."""
-    return tuple(SubQuery(text, (each.file,)) for each in sorted(_named(text, names), key=_start)) or (SubQuery(text),)
+    return tuple(SubQuery(text, (each.file,)) for each in sorted(_named(text, names), key=_START)) or (SubQuery(text),)
 
 
 def parts_of(question: str, names: PaperNames | None, split: Splitter | None) -> tuple[SubQuery, ...]:
@@ -51,11 +55,7 @@ def parts_of(question: str, names: PaperNames | None, split: Splitter | None) ->
 def _named(text: str, names: PaperNames | None) -> list[MentionedPaper]:
     """A name of each paper that the text surely names, the surest paper first."""
     every = asked_about(text, names) if names is not None else []
-    return [min(each, key=_start) for each in every if max(one.strength for one in each) >= LEAST_SURE]
-
-
-def _start(name: MentionedPaper) -> int:
-    return name.start
+    return [min(each, key=_START) for each in every if max(one.strength for one in each) >= LEAST_SURE]
 
 
 def in_turn(lists: Sequence[Sequence[Hit]]) -> list[Hit]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
 from ragscience.ask.cells import lead_and_words, same_table
@@ -25,6 +25,8 @@ _FIRST_CHARS = 600
 """The first quote takes up its neighbours, the better one first, to this length."""
 _LOWEST = 0.6
 """Share of the first quote's score below which nothing is quoted."""
+MOST_UNITS = 8
+"""That are chosen; the length limit of an answer fits about five."""
 _LOOKED_AT = 80
 """Runs that may be quoted: the best ones."""
 _WHOLE = re.compile(r"^(?![a-z(,;)])[^\n].*[.!?][\"”’)\]]*+(?:\^[\d,–-]++)?$", re.DOTALL)
@@ -37,10 +39,11 @@ _BESIDE_CHARS = 220
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The models that choose quotes, each optional: without them words decide."""
+    """The models that choose quotes, each optional: without them words decide. What they chose is kept."""
 
     matcher: Matcher | None = None
     spans: Reader | None = None
+    chosen: dict[tuple[object, ...], "Choice"] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,14 @@ class _Run:
 
 
 def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int) -> Choice:
-    """At most `limit` units that answer best.
+    """At most `limit` units that answer best, no more than MOST_UNITS."""
+    key = (question, *(hit.chunk.chunk_id for hit in hits))
+    choice = readers.chosen.get(key) or readers.chosen.setdefault(key, _extracted(question, hits, readers))
+    return replace(choice, units=choice.units[:limit])
+
+
+def _extracted(question: str, hits: Sequence[Hit], readers: Readers) -> Choice:
+    """The best units.
 
     All runs of up to three sentences, and single rows, are scored (unit_scores.py). The best takes up its neighbours;
     later ones are shorter, and no place is quoted twice. A model that fails costs a warning.
@@ -116,7 +126,7 @@ def extract(question: str, hits: Sequence[Hit], *, readers: Readers, limit: int)
         order = sorted(range(len(scored)), key=lambda i: (-score_of(scored[i][1]), i))
     runs = [_run(pieces, *scored[i]) for i in order[:_LOOKED_AT]]
     alone = {first: score_of(features) for (first, last), features in scored if first == last}
-    chosen = _chosen(pieces, runs, alone, limit)
+    chosen = _chosen(pieces, runs, alone)
     scored_units = [ScoredUnit(run.unit, run.score, run.features) for run in chosen]
     if chosen:
         line, key = _line(asked, pieces, runs[0], readings)  # without what it took up
@@ -234,13 +244,13 @@ def _run(pieces: Sequence[Piece], span: tuple[int, int], features: Mapping[str, 
     return _Run(first, last, unit, score_of(features), features)
 
 
-def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float], limit: int) -> list[_Run]:
+def _chosen(pieces: Sequence[Piece], runs: Sequence[_Run], alone: Mapping[int, float]) -> list[_Run]:
     """The runs that are quoted of `runs`, the best first; `alone` has the score of each piece by itself."""
     chosen: list[_Run] = []
     for run in runs:
         if not chosen:
             chosen.append(_grown(pieces, alone, run))
-        elif len(chosen) == limit or run.unread < _LOWEST * chosen[0].unread:
+        elif len(chosen) == MOST_UNITS or run.unread < _LOWEST * chosen[0].unread:
             break
         elif _is_short(run) and not any(_overlap(run.unit, one.unit) for one in chosen):
             chosen.append(run)

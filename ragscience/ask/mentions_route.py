@@ -13,13 +13,12 @@ from ragscience.ask.intents import frame_words
 from ragscience.ask.library_route import MOST_SHOWN, about_subject, shortened
 from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, has_author, label, listed, short_label
-from ragscience.ask.slots import WORD, Slots, asks
+from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
 from ragscience.core.records import Block, Citation, Hit, Paper, StoredChunk
 from ragscience.core.sentences import split_sentences
-from ragscience.core.tokenizing import STOP_WORDS, counted, joined_lines, terms, tokenize
+from ragscience.core.tokenizing import counted, joined_lines, terms, tokenize
 from ragscience.graph.citing import Citations, ReferenceEntry, entries
-from ragscience.search.names import NOUN
 
 _MOST_LISTS = 400
 """Passages of references that are read for a work."""
@@ -38,7 +37,6 @@ _TOGETHER = re.compile(r",? (?:and|or) |, | / ")
 _MOST_PARTS = 4
 _MOST_WORDS = 6
 """Of a part of a name that is looked for where no text has the whole."""
-_PAPERS = re.compile(rf"(?:{NOUN}|works?|stuff|literature)[?.!,]*", re.IGNORECASE)
 _MOST_PLACES = 40
 """Of a paper: so many places are looked at for the best quote."""
 _SHOWN = 240
@@ -58,7 +56,7 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
     search = _Search(kind, papers, slots.papers, context)
-    subject = _subject(slots)
+    subject = slots.subject
     of_thing, of_all = _rarities([slots.thing, subject], context)
     is_small = not slots.papers and slots.thing.islower() and 2 * of_thing < of_all
     if (kind == "topic" or is_small) and (about := about_subject(subject, context, papers)) is not None:
@@ -142,22 +140,6 @@ def _entries_with(
         place = Citation(paper.file, entry.page, entry.text, True, paper.path, entry.start, entry.end)
         blocks.append(Block("item", f"{short_label(paper)}: “{entry.text}”", (place,)))
     return Routed("mentions", note, shortened(blocks), confidence="medium" if without else "high")
-
-
-def _subject(slots: Slots) -> str:
-    """What the papers are to be about: from the first word of the question that does not ask to the last one.
-
-    With the word that this one belongs to: "models" may ask, and not so in "language models".
-    """
-    words = list(WORD.finditer(slots.question))
-    own = [at for at, word in enumerate(words) if not asks(word[0])]
-    if not own:
-        return slots.thing
-    begin, (last, *behind) = words[own[0]].start(), words[own[-1] : own[-1] + 2]
-    for word in behind:
-        is_next = word.start() == last.end() + 1 and not _PAPERS.fullmatch(word[0])
-        last = word if is_next and word[0].casefold() not in STOP_WORDS else last
-    return slots.question[begin : last.end()].rstrip(".?!,'’")
 
 
 @dataclass(frozen=True, slots=True)

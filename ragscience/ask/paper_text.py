@@ -15,8 +15,6 @@ PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")
 """What may stand between the two pieces of a paragraph."""
 _BULLET = re.compile(r"\s*(?:[•◦▪·‣∙●○*–—-]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s")
-_RUN_IN = 40
-"""Characters of a heading in a paragraph's first line."""
 _MOST_HITS = 8
 NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
 
@@ -46,8 +44,6 @@ class PaperSentence:
     section: str
     kind: str
     """Of its paragraph's first element."""
-    is_first: bool
-    """Whether its paragraph begins with it, but for a heading in its line."""
 
 
 class PaperText:
@@ -102,7 +98,7 @@ class PaperText:
                     if at < span.end and span.start < at + len(part.text)
                 )
                 text = joined_lines(whole[span.start : span.end])
-                yield PaperSentence(text, cited, paragraph[0].section, paragraph[0].kind, span.start < _RUN_IN)
+                yield PaperSentence(text, cited, paragraph[0].section, paragraph[0].kind)
 
     def cite(self, parts: Sequence[Part]) -> tuple[Citation, ...]:
         """A citation of each part, whole."""

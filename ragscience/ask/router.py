@@ -6,16 +6,20 @@ from dataclasses import replace
 from importlib import import_module
 
 from ragscience.ask.intents import PASSAGES, Kind, kinds
-from ragscience.ask.route_records import RouteContext, Routed
+from ragscience.ask.route_records import Conditions, RouteContext, Routed
 from ragscience.ask.slots import Slots, slots_of
 from ragscience.core.records import Block
-from ragscience.core.tokenizing import language_of
+from ragscience.core.tokenizing import language_of, terms
 
 _LEAST, _LEAST_OF_BARE, _LEAST_OF_HELP, _LEAST_OF_BEST = 0.7, 0.4, 0.4, 0.25
 """Probability from which on a question is none for the passages (docs/choices.md); where it names nothing but a paper
 and what papers say of themselves; the least one of help on a topic of the program; and of another kind itself."""
 SURE = 0.9
 """Probability from which on the passages are not asked as well."""
+_ASPECTS = "aspect_route"
+"""Quotes the papers, as passages would."""
+_OF_ALL = ("definition", "summary")
+"""Kinds that a question may be of which does nothing but name a thing."""
 _SAYS_I = re.compile(r"\b(?:i|i've|my|mine|me)\b", re.IGNORECASE)
 
 
@@ -29,20 +33,46 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
 
     slots = slots_of(question, context, files)
     routed = element_route.answer(slots, context)
-    if routed is not None:
+    if routed is not None or language_of(question):
         return routed
-    kind, likely = (None, 0.0) if language_of(question) else kind_of(slots, context)
-    if kind is None or (leans and kind.by == "mentions_route"):
+    kind, likely = kind_of(slots, context)
+    told = slots if kind is None else _with_papers(kind, slots, context)
+    if not leans and (kind is None or told is None):
+        of_subject = _of_subject(slots, context)
+        if of_subject is None and kind is not None and kind.by == "paper_facts":
+            return _unknown_paper(slots.described)
+        kind, likely, told = of_subject or (None, 0.0, None)
+    if kind is None or told is None or (leans and kind.by == "mentions_route"):
         return None
-    if kind.needs in ("paper", "two papers") and not slots.papers:
-        slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)
-        if not slots.papers:
-            return _unknown_paper(slots.described) if kind.by == "paper_facts" else None
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{kind.by}").answer
-    routed = answer(kind.name, slots, context)
-    if routed is None or likely >= SURE or kind.by == "aspect_route":  # which quotes the paper, as passages would
+    routed = answer(kind.name, told, context)
+    if routed is None or likely >= SURE or kind.by == _ASPECTS:
         return routed
     return replace(routed, likely=likely, confidence="medium" if routed.confidence == "high" else routed.confidence)
+
+
+def _with_papers(kind: Kind, slots: Slots, context: RouteContext) -> Slots | None:
+    """With the papers that it is about, where the kind needs some; None without any."""
+    if kind.by == "paper_facts":  # "where does Smith work" is asked of his paper
+        slots = slots.with_authored(context)
+    if kind.needs not in ("paper", "two papers") or slots.papers:
+        return slots
+    slots = replace(slots, papers=slots.implied) if slots.implied else slots.with_described(context)
+    return slots if slots.papers else None
+
+
+def _of_subject(slots: Slots, context: RouteContext) -> tuple[Kind, float, Slots] | None:
+    """As `kind_of`, with what the question is about read as one name: of a subject, a cited work or a paper."""
+    for words in filter(None, dict.fromkeys((slots.subject, slots.thing))):
+        told = slots.read_as_name(words, context)
+        kind, likely = kind_of(told, context) if terms(told.without_names) else (None, 0.0)
+        if kind is None or likely < _LEAST or kind.name in _OF_ALL:
+            continue
+        if kind.name == "cites" or (kind.name == "topic" and likely >= SURE and not slots.papers):
+            return kind, likely, slots
+        if kind.needs == "paper" and told.papers and slots.papers in ((), told.papers if len(slots.extra) < 2 else ()):
+            return kind, likely, told
+    return None
 
 
 def _unknown_paper(name: str) -> Routed:
@@ -57,12 +87,12 @@ def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
     known = context.probabilities(slots.masked)
     if not len(known):
         return None, 0.0
-    papers = len(slots.papers)
+    papers, is_name = len(slots.papers), any(char.isupper() or char.isdigit() for char in slots.thing)
     allowed = {
         "": True,
-        "paper": bool(papers or slots.described or slots.implied),
+        "paper": bool(papers or slots.described or slots.implied or slots.conditions.authors),
         "two papers": max(papers, len(slots.implied)) >= 2,
-        "library": not papers and (bool(slots.order[0]) or slots.has_conditions or not slots.names_thing),
+        "library": not papers and (bool(slots.order[0]) or slots.conditions != Conditions() or not is_name),
         "thing": bool(slots.thing or papers or slots.described),
         "reader": _SAYS_I.search(slots.question) is not None,
     }
@@ -73,7 +103,7 @@ def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
     best = max(chances, key=lambda kind: chances[kind])
     total = sum(chances.values())
     likely = total / (total + against)
-    least = _LEAST_OF_BARE if best.by == "aspect_route" and not slots.extra else _LEAST
+    least = _LEAST_OF_BARE if best.by == _ASPECTS and not slots.extra else _LEAST
     is_likely = likely >= least if best.needs else chances[best] >= _LEAST_OF_HELP
     is_sure = is_likely and chances[best] > max(lacking, _LEAST_OF_BEST)
     if best.by == "paper_facts" and slots.extra:  # "in which year did PAPER's trial begin"

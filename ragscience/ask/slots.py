@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from ragscience.ask.intents import frame_words
 from ragscience.ask.route_records import SMALL_WORDS, Conditions, RouteContext, has_author, of_venue
 from ragscience.core.records import Paper, title_of
-from ragscience.core.tokenizing import STOP_WORDS, terms, tokenize
+from ragscience.core.tokenizing import STOP_WORDS, tokenize
 from ragscience.search.names import NOUN
 
 _YEAR = r"((?:19|20)\d\d)"
@@ -51,14 +51,7 @@ _POINTER = re.compile(
     re.IGNORECASE,
 )
 """What stands for a paper in focus."""
-_NOUN = re.compile(rf"(?: [\w/-]+){{0,2}}? {NOUN}\b", re.IGNORECASE)
-_BEFORE = re.compile(r"\bthe ((?:[\w/-]+ ){1,2})$", re.IGNORECASE)
-_PAPER_ON = re.compile(
-    rf"\b(?:the|that) ((?:[\w/-]+ ){{0,2}}{NOUN}(?<!s) )(?:on|about|of|by) (?:the )?$", re.IGNORECASE
-)
-_ASKS_OF = re.compile(r"\b(?:do|does|did) $", re.IGNORECASE)
-"""Behind and before a paper's name, "the Duke sepsis trial": a classifier that knows "paper" reads that for all. What
-follows "does X1" is a verb."""
+_PAPERS = re.compile(rf"(?:{NOUN}|works?|stuff|literature)[?.!,]*", re.IGNORECASE)
 _LOOKED_AT = 6
 """Passages for a described paper, most of which are to be its own."""
 _OF_LIBRARY, _OF_PAPERS = ("thing", "library"), ("paper", "two papers")
@@ -110,16 +103,6 @@ class Slots:
         return text
 
     @property
-    def has_conditions(self) -> bool:
-        """Whether it names a year, a person or a venue."""
-        return self.conditions != Conditions()
-
-    @property
-    def names_thing(self) -> bool:
-        """Whether the thing has a capital or a digit, as names have."""
-        return any(char.isupper() or char.isdigit() for char in self.thing)
-
-    @property
     def order(self) -> tuple[str, int]:
         """("newest", "oldest", "longest", "shortest", "added", "most authors" or "", how many of them; 0: all)."""
         for name, words in _ORDER:
@@ -139,6 +122,36 @@ class Slots:
         owners = [hit.chunk.paper_id for hit in hits]
         best = next((each for each in owners if owners.count(each) > len(owners) / 2), None)
         return replace(self, papers=tuple(paper for paper in context.papers if paper.paper_id == best))
+
+    def with_authored(self, context: RouteContext) -> Slots:
+        """With the papers by the people whom it names and who have none in it, too."""
+        others = [name for name in self.conditions.authors if not any(has_author(paper, name) for paper in self.papers)]
+        by_them = (paper for paper in context.papers if any(has_author(paper, name) for name in others))
+        return replace(self, papers=(*self.papers, *by_them))
+
+    @property
+    def subject(self) -> str:
+        """All from its first word that does not ask to the last one.
+
+        With the word that this one belongs to: "models" may ask, and not so in "language models".
+        """
+        words = list(WORD.finditer(self.question))
+        own = [at for at, word in enumerate(words) if not asks(word[0])]
+        if not own:
+            return self.thing
+        begin, (last, *behind) = words[own[0]].start(), words[own[-1] : own[-1] + 2]
+        for word in behind:
+            is_next = word.start() == last.end() + 1 and not _PAPERS.fullmatch(word[0])
+            last = word if is_next and word[0].casefold() not in STOP_WORDS else last
+        return self.question[begin : last.end()].rstrip(".?!,'’")
+
+    def read_as_name(self, words: str, context: RouteContext) -> Slots:
+        """With some of its words, which follow each other, for the name of a paper, that which has most of them."""
+        start = self.question.find(words)
+        span = (start, start + len(words))
+        own = context.names.described_by(words)
+        papers = tuple(paper for paper in context.papers if paper.paper_id == own)
+        return replace(self, papers=papers, described=words, spans=(span,), marks=((span, "X1"),))
 
     @property
     def extra(self) -> frozenset[str]:
@@ -218,36 +231,8 @@ def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) ->
     for number, span in enumerate(spans, 1):
         is_people = twice and has_author(named[span], question[span[0] : span[1]].partition(" ")[0])
         marks.append((span, "the authors" if is_people else f"X{number}"))
-        marks += _around(question, span, title_of(named[span]) if named else "")
     words = described[1].strip() if described is not None else ""
     return Slots(question, tuple(papers.values()), spans, conditions, implied, words, tuple(marks))
-
-
-def _around(question: str, name: tuple[int, int], title: str) -> Iterator[tuple[tuple[int, int], str]]:
-    """What stands for the words that belong to a paper's name, and are no words of what is asked.
-
-    Words of the title beside it do, "X1 prompting", and what describes it: "the first X1 article", "that survey on X1".
-    """
-
-    def is_titled(word: re.Match[str]) -> bool:
-        return not own.isdisjoint(terms(word[0]))
-
-    own, words = frozenset(terms(title)), list(WORD.finditer(question))
-    left = takewhile(is_titled, reversed([word for word in words if word.end() <= name[0]]))
-    right = takewhile(is_titled, (word for word in words if word.start() >= name[1]))
-    start = min((word.start() for word in left), default=name[0])
-    end = max((word.start() + len(word[0].rstrip("'’.-")) for word in right), default=name[1])
-    noun = None if _ASKS_OF.search(question, 0, start) else _NOUN.match(question, end)
-    if noun is not None and any(word in STOP_WORDS for word in noun[0].casefold().split()):
-        noun = None
-    before = (_BEFORE if noun else _PAPER_ON).search(question, 0, start)
-    if before is not None and not any(word in STOP_WORDS for word in before[1].casefold().split()):
-        start = before.start(1)
-    if start < name[0]:
-        yield (start, name[0]), ""
-    end = noun.end() if noun else end
-    if name[1] < end:
-        yield (name[1], end), " paper" if noun else ""
 
 
 def _conditions(

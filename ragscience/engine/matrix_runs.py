@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ragscience.ask.extractive import Readers
 from ragscience.core.errors import NothingFound
 from ragscience.core.records import PASSAGES, Answer, Paper
 from ragscience.core.serialization import from_json
@@ -98,8 +97,7 @@ def _key(run: QuestionRun, paper: Paper, column: Column) -> str:
 
 def _asked(run: QuestionRun, request: AskRequest, paper: Paper, column: Column) -> MatrixCell:
     """The cell, from the answer to its question."""
-    context, values, answer = run.answer_context, list[Value](), _answer(run, request)
-    readers = Readers(context.matcher, context.spans)
+    readers, values, answer = run.answer_context.readers, list[Value](), _answer(run, request)
     if answer.route != PASSAGES:
         values = routed_values(column, answer) or list(_dated(run, paper, column, answer))
         answer = answer if values else _answer(run, replace(request, plain=True))

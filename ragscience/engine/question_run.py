@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 
 LATE_INTERACTION = "late interaction"
-EXTRACTIVE_SENTENCES = 8
-"""Most quotes of an answer without a language model; its length limit fits about five."""
 ANSWERABLE = 0.12
 """Least probability that the passages answer a question that names no paper; below it the answer is refused."""
 STEPS_FROM = 1e9
@@ -221,17 +219,19 @@ class QuestionRun:
     def answer_context(self) -> AnswerContext:
         """The models and limits of an answer."""
         from ragscience.ask.answer_context import AnswerContext
+        from ragscience.ask.extractive import Readers
 
         settings = self.settings
         return AnswerContext(
             llm=self.announced(self.llm) if self.llm else None,
-            matcher=self.shared.models.matcher(self.settings, self.embedder, self.library),
-            spans=self.shared.models.span_reader(settings),
+            readers=Readers(
+                self.shared.models.matcher(settings, self.embedder, self.library),
+                self.shared.models.span_reader(settings),
+            ),
             split=self._split,
             models=self.models_used,
             circuit=self.shared.circuit,
             answer_seconds=settings.answer_seconds,
-            extractive_sentences=EXTRACTIVE_SENTENCES,
             answerable_threshold=ANSWERABLE,
             needs_llm=settings.answerer in ("llm", "ollama"),
             presence=WordPresence(self.library) if self.library.about.chunks else None,

@@ -180,20 +180,25 @@ class PaperNames:
         return tuple(sorted(named, key=lambda one: one.start))
 
     def _described(self, text: str) -> Iterator[MentionedPaper]:
-        """The papers that "the … paper" describes by words that one paper alone has in its title, file or author."""
+        """The papers that "the … paper" describes."""
         for match in _DESCRIBED.finditer(text):
-            told = [term for term in dict.fromkeys(terms(match[1].replace("-", " "))) if term not in _NOT_TELLING]
-            weights: defaultdict[int, float] = defaultdict(float)
-            having: defaultdict[int, int] = defaultdict(int)
-            for term in told:
-                for paper_id in self._by_term.get(term, ()):
-                    weights[paper_id] += 1 / len(self._by_term[term])
-                    having[paper_id] += 1
-            best = max(weights.values(), default=0.0)
-            fitting = [key for key in weights if weights[key] == best and having[key] >= MOST_OF_TOLD * len(told)]
-            if len(fitting) == 1:
-                whole = self._mentioned(fitting[0], text, match.start(1), match.end(), DESCRIBED)
+            paper_id = self.described_by(match[1])
+            if paper_id is not None:
+                whole = self._mentioned(paper_id, text, match.start(1), match.end(), DESCRIBED)
                 yield replace(whole, name=match[1].strip())
+
+    def described_by(self, words: str) -> int | None:
+        """The paper that alone has most of the words in its title, file or author; rare ones weigh more."""
+        told = [term for term in dict.fromkeys(terms(words.replace("-", " "))) if term not in _NOT_TELLING]
+        weights: defaultdict[int, float] = defaultdict(float)
+        having: defaultdict[int, int] = defaultdict(int)
+        for term in told:
+            for paper_id in self._by_term.get(term, ()):
+                weights[paper_id] += 1 / len(self._by_term[term])
+                having[paper_id] += 1
+        best = max(weights.values(), default=0.0)
+        fitting = [key for key in weights if weights[key] == best and having[key] >= MOST_OF_TOLD * len(told)]
+        return fitting[0] if len(fitting) == 1 else None
 
     def _files(self, text: str) -> list[MentionedPaper]:
         """The papers that are named by their files: "bert_1810.04805.pdf"."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from ragscience.agent.agent_state import AgentContext, Limits
 from ragscience.agent.loop import answer_by_agent
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
+from ragscience.ask.extractive import Readers
 from ragscience.core.errors import ModelProblem
 from ragscience.core.records import Found
 from ragscience.core.tokenizing import tokenize
@@ -114,11 +115,10 @@ NAMES = NamesOfTwo()
 
 def context_of(question, library, *, llm=None, limits=LIMITS, **how):
     given = {
-        "matcher": None,
+        "readers": Readers(),
         "models": {"embedder": "words", "reranker": None, "llm": getattr(llm, "name", None)},
         "circuit": Circuit(failures=3, pause_seconds=60.0, clock=time.monotonic),
         "answer_seconds": 60.0,
-        "extractive_sentences": 5,
         "answerable_threshold": 0.3,
         "cancelled": None,
         "names": NAMES,

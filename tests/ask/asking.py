@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 from ragscience.ask.answer_context import AnswerContext, AnswerRequest, Circuit
 from ragscience.ask.answers import answer
+from ragscience.ask.extractive import Readers
 from ragscience.models.model_servers import Ollama
 from ragscience.models.served_llm import ChatOptions, ServedLLM
 
@@ -38,11 +39,10 @@ def circuit(failures=3, pause_seconds=60.0, clock=lambda: 0.0):
 
 def context_of(llm, **how):
     given = {
-        "matcher": None,
+        "readers": Readers(),
         "models": MODELS,
         "circuit": circuit(),
         "answer_seconds": 600.0,
-        "extractive_sentences": 5,
         "answerable_threshold": 0.25,
     }
     return AnswerContext(llm=llm, **(given | how))
