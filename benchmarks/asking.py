@@ -65,7 +65,8 @@ and how readings of a turn are weighed; the tenth with them that questions in pa
 eleventh the open half chose that this model was trained on more questions on one thing, and that a venue's acronym is
 known in small letters. When the twelve were known they chose how papers on a subject are told, which words around a
 name belong to it, when a question is answered in parts, what of a comparison is shown, and that a turn's next best
-reading has a line. The thirteenth chose nothing."""
+reading has a line. The losses of the thirteenth chose that what a question is about is read as one name; one of the
+fourteenth, that this does not hold for the facts of a paper that is named."""
 SETS = ("dialogues", "library", "cells", "names", "comparisons", "near", "facts", "two_parts")
 LISTS = ("holds", "topic", "year", "author", "venue", "uses", "mentions", "evaluates", "cites")
 """The kinds of library questions that are answered by papers; what others want is in their `must_contain`."""

@@ -70,7 +70,7 @@ def _of_subject(slots: Slots, context: RouteContext) -> tuple[Kind, float, Slots
             continue
         if kind.name == "cites" or (kind.name == "topic" and likely >= SURE and not slots.papers):
             return kind, likely, slots
-        if kind.needs == "paper" and told.papers and slots.papers in ((), told.papers if len(slots.extra) < 2 else ()):
+        if kind.needs == "paper" and told.papers and slots.papers in ((), told.papers if kind.by == _ASPECTS else ()):
             return kind, likely, told
     return None
 

@@ -18,7 +18,7 @@ from tests.ask.paper_library import context
     ("question", "said"),
     [
         ("Who wrote the Waggle paper?", "was written by Ana María Ruiz and Bo Lind (2016)."),
-        ("Who wrote the original Waggle dances article?", "was written by Ana María Ruiz and Bo Lind (2016)."),
+        ("Who wrote the original Waggle article?", "was written by Ana María Ruiz and Bo Lind (2016)."),
         ("Please tell me the first author of the sleep paper", "is Cy Moor (of 3)"),
         ("How many authors does the Waggle paper have?", "has 2 authors"), ("title of waggle.pdf", "is “Waggle: "),
         ("When was Waggle published?", "is from 2016, at International Conference on Bee Research"),
