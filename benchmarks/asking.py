@@ -53,6 +53,7 @@ SERIES = (
     "twelfth",
     "thirteenth",
     "fourteenth",
+    "fifteenth",
 )
 """All but the first were written by somebody else, from the papers alone. Two rules and one of five readers were chosen
 when the second was known; the third chose among three readers, and how much of the question encoder's change is kept;
@@ -68,7 +69,7 @@ name belong to it, when a question is answered in parts, what of a comparison is
 reading has a line. The losses of the thirteenth chose that what a question is about is read as one name; one of the
 fourteenth, that this does not hold for the facts of a paper that is named."""
 SETS = ("dialogues", "library", "cells", "names", "comparisons", "near", "facts", "two_parts")
-LISTS = ("holds", "topic", "year", "author", "venue", "uses", "mentions", "evaluates", "cites")
+LISTS = ("holds", "library", "topic", "year", "author", "place", "venue", "uses", "mentions", "evaluates", "cites")
 """The kinds of library questions that are answered by papers; what others want is in their `must_contain`."""
 MARKS = ("line", "first", "shown", "quotes", "paper@4")
 SILENT = {"RAG_HISTORY": "false", "RAG_AUDIT": "false"}

@@ -24,21 +24,27 @@ _THINGS = (
     "label smoothing", "CIFAR-10", "speech recognition", "solar cells", "batch normalization", "PageRank", "GPT-4",
     "honey", "sea ice", "bees", "old maps", "child labour", "wheat prices", "REST APIs", "mosquito nets",
 )  # fmt: skip
+_PLACES = (
+    "Google", "Stanford", "MIT", "the University of Geneva", "Microsoft", "DeepMind", "Bosch", "Oxford", "IBM Research",
+    "ETH Zurich", "Tsinghua University", "NASA", "Amazon", "Imperial College London", "INRIA", "Siemens", "Uppsala",
+    "the Karolinska Institute", "Princeton University", "Meta AI",
+)  # fmt: skip
 _GROUP = 64
 _EACH = 12
-"""Texts that are made of an example with THING."""
+"""Texts that are made of an example with THING or PLACE."""
 _STEPS, _RATE, _MOMENTUM, _DECAY = 1_000, 20.0, 0.95, 1e-5
 
 
 def _texts(example: str) -> list[str]:
     """The example as questions: PAPER as `X1`, `X2`; several where it has a THING."""
     made = []
-    for number in range(_EACH if "THING" in example else 1):
+    for number in range(_EACH if "THING" in example or "PLACE" in example else 1):
         chosen = random.Random(zlib.crc32(example.encode()) + number)  # the same ones each time
         text = example.replace("PAPER", "X1", 1).replace("PAPER", "X2")
         text = text.replace("NAME", "Smith").replace("YEAR", "2018").replace("VENUE", "ICML")
         while "THING" in text:
             text = text.replace("THING", chosen.choice(_THINGS), 1)
+        text = text.replace("PLACE", chosen.choice(_PLACES))
         made.append(text)
     if "PAPER" in example and "the PAPER" not in example:
         made += [made[0].replace("X1", "the X1 paper"), made[0].replace("X1", "the X1 study")]
@@ -77,7 +83,7 @@ def main() -> int:
 
     weights = fit(read)
     np.save(WEIGHTS, weights)
-    texts = [text.replace("PAPER", "X1").replace("THING", "dropout") for kind in kinds() for text in kind.examples]
+    texts = [_texts(text)[0] for kind in kinds() for text in kind.examples]
     owners = [number for number, kind in enumerate(kinds()) for _ in kind.examples]
     guessed = probabilities(weights, read(texts)).argmax(axis=1)
     print(f"{len(texts)} examples of {len(kinds())} kinds; {np.mean(guessed == owners):.1%} are taken for theirs")

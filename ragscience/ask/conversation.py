@@ -50,8 +50,10 @@ SMALL_TALK = POLITE | frozenset(
     """.split()  # noqa: SIM905
 )
 """A turn of these alone, one of them a polite one, asks nothing."""
-OF_LIBRARY = frozenset(("papers", "library", "articles", "studies"))
-"""Who says one of these may ask of all papers."""
+_OF_LIBRARY = re.compile(
+    r"\b(?:papers|articles|studies|pdfs|library|folder|collection|in here|(?:do|have) (?:i|we))\b", re.IGNORECASE
+)
+"""Who says one of these may ask of all papers: "what else do I have on it?"."""
 ASKING = frozenset("what which who whom whose how why when where".split())  # noqa: SIM905
 PLACES = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "former": 0, "latter": -1}
 _OPENING = re.compile(rf"(?:(?:{'|'.join(sorted(POLITE))})\b(?!-)[ ,.!;:]*)+(?<=[,.!;:] )", re.IGNORECASE)
@@ -117,7 +119,7 @@ def understand(
     named = _surely_named(question, names)
     files = _files_of(named)
     about = files or _pointed_at(question, state) or state.focus
-    is_of_all = bool(files) or not about or not OF_LIBRARY.isdisjoint(_words(question))
+    is_of_all = bool(files) or not about or _OF_LIBRARY.search(question) is not None
     behind = TurnReading(question, about, state.questions, BEHIND)
     readings = [behind]
     if about and not named:

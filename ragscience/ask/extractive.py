@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
+from statistics import mean
 
 from ragscience.ask.cells import lead_and_words, same_table
 from ragscience.ask.quote_candidates import Unit, follows, joined, units_of
 from ragscience.ask.unit_scores import Asked, Piece, PieceReading, features_of, pieces_of, read_pieces, score_of
 from ragscience.core.errors import ModelProblem
-from ragscience.core.records import Found, Hit, StoredChunk
+from ragscience.core.records import Found, Hit, QuestionPart, StoredChunk
 from ragscience.core.tokenizing import tokenize
 from ragscience.models.model_protocols import Reader
 from ragscience.search.reranking import TokenMatches
@@ -33,6 +34,8 @@ _WHOLE = re.compile(r"^(?![a-z(,;)])[^\n].*[.!?][\"”’)\]]*+(?:\^[\d,–-]++)
 """A sentence that the passage does not cut, and that announces nothing."""
 _SURE = 0.5
 """Probability of a span from which on it is shown as the answer."""
+_ALIKE = 3.0
+"""Weight of the mean cosine of a quote of one side with the best quote of the other."""
 _BESIDE_CHARS = 220
 """Of the first quote, shown below the line that answers."""
 
@@ -204,6 +207,8 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
     if not found.parts:
         return extract(found.question, found.hits, readers=readers, limit=limit)
     each = [extract(part.question, part.hits, readers=readers, limit=limit) for part in found.parts]
+    if len({part.hits[0].chunk.paper_id for part in found.parts}) == len(found.parts):
+        each = [_alike(part, each[i], each[i - 1], readers) for i, part in enumerate(found.parts)]
     own = [[replace(one, part=number) for one in choice.units] for number, choice in enumerate(each)]
     chosen: list[ScoredUnit] = []
     for one in chain.from_iterable(zip_longest(*own)):
@@ -214,6 +219,21 @@ def extract_parts(found: Found, *, readers: Readers, limit: int) -> Choice:
             chosen.append(replace(one, part=next(same, one).part))
     warnings = dict.fromkeys(warning for choice in each for warning in choice.warnings)
     return Choice(tuple(chosen[:limit]), tuple(warnings))
+
+
+def _alike(part: QuestionPart, own: Choice, other: Choice, readers: Readers) -> Choice:
+    """The units of one side of a comparison, after its first those that are like the first one of another side."""
+    try:
+        best = other.units[0]
+        read = readers.matcher and readers.matcher(best.line or best.unit.text, [hit.chunk for hit in part.hits])
+    except (IndexError, ModelProblem):
+        read = None
+
+    def worth(one: ScoredUnit) -> float:
+        passage = read and read.passages.get(one.unit.hit.chunk.chunk_id)
+        return one.score + _ALIKE * (mean(passage.best(one.unit.start, one.unit.end)) if passage else 0.0)
+
+    return replace(own, units=(*own.units[:1], *sorted(own.units[1:], key=worth, reverse=True)))
 
 
 def _spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:

@@ -52,7 +52,7 @@ def kinds() -> tuple[Kind, ...]:
 @cache
 def frame_words(needs: tuple[str, ...]) -> frozenset[str]:
     """The words that ask in the kinds with these `needs`, in lower case, without those that are asked for."""
-    marks = ("PAPER", "THING", "NAME", "YEAR", "VENUE")
+    marks = ("PAPER", "THING", "NAME", "YEAR", "VENUE", "PLACE")
     texts = " ".join(text for kind in kinds() if kind.needs in needs for text in kind.examples)
     for mark in marks:
         texts = texts.replace(mark, " ")

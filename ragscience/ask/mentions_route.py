@@ -1,4 +1,4 @@
-"""Which papers are about something, use it, evaluate on it, compare with it, cite or mention it, with a quote each."""
+"""Which papers are about a thing, use it, evaluate on it, compare with it, cite or mention it, or are by its people."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from textwrap import shorten
 
 from ragscience.ask.intents import frame_words
 from ragscience.ask.library_route import MOST_SHOWN, about_subject, shortened
-from ragscience.ask.phrase_search import Found, Place, aliases_of, find_phrases
+from ragscience.ask.paper_facts import addresses
+from ragscience.ask.paper_text import PaperText
+from ragscience.ask.phrase_search import Found, Phrase, Place, aliases_of, find_phrases
 from ragscience.ask.route_records import Conditions, RouteContext, Routed, has_author, label, listed, short_label
 from ragscience.ask.slots import Slots
 from ragscience.core.paper_records import PLACE, has_pages, page_parts
@@ -55,6 +58,8 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
     if slots.papers and len(slots.extra) > 1:
         return None  # it asks for something in a paper
     papers = {paper.paper_id: paper for paper in slots.conditions.fit(context.papers)}
+    if kind == "authors_at":
+        return _by_authors_at(slots.thing, papers, context)
     search = _Search(kind, papers, slots.papers, context)
     subject = slots.subject
     of_thing, of_all = _rarities([slots.thing, subject], context)
@@ -66,6 +71,21 @@ def answer(kind: str, slots: Slots, context: RouteContext) -> Routed | None:
         return search.of_name(slots.question[start:end])
     found = search.of_name(subject if kind == "topic" else slots.thing)
     return replace(found, confidence="low") if found and kind == "topic" and not found.nothing_found else found
+
+
+def _by_authors_at(name: str, papers: dict[int, Paper], context: RouteContext) -> Routed | None:
+    """The papers of which the first page has the name where it says where the authors work; None without any."""
+    phrase, items = Phrase(name), list[Block]()
+    for key in sorted(find_phrases([name], papers, context)[0]):
+        told = [one for one in addresses(PaperText(context.library, papers[key])) if phrase.in_text(one.text)]
+        for one in told[:1]:
+            words = shorten(one.text[max(0, phrase.in_text(one.text)[0][0] - _SHOWN // 2) :], _SHOWN, placeholder=" …")
+            items.append(Block("item", f"{short_label(papers[key])}: “{words}”", one.citations))
+    if not items:
+        return None
+    said = f"{counted(len(items), 'paper')} {'has' if len(items) == 1 else 'have'} “{name}” beside the authors."
+    note = f"Looked for “{name}” on the first page of {counted(len(papers), 'paper')}."
+    return Routed("mentions", note, shortened([Block("text", said), *items]))
 
 
 def _rarities(texts: Sequence[str], context: RouteContext) -> list[float]:

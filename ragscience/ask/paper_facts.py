@@ -25,7 +25,7 @@ def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Rou
     blocks = list[Block]()
     for paper in papers:
         title, authors = f"“{label(paper, year=False)}” ({paper.file})", listed(paper.metadata.authors)
-        quotes = _quotes(PaperText(context.library, paper), only_mail=fact == "emails")
+        quotes = addresses(PaperText(context.library, paper), only_mail=fact == "emails")
         said = f"The paper {title} {f'was written by {authors}' if authors else 'says of its authors'}:"
         none = f"The first page of {title} does not tell {ADDRESSES[fact]}."
         blocks += [Block("text", said if quotes else none), *quotes]
@@ -34,7 +34,7 @@ def _addresses(fact: str, papers: Sequence[Paper], context: RouteContext) -> Rou
     return Routed("papers", note, tuple(blocks), confidence="high" if is_told else "low")
 
 
-def _quotes(paper: PaperText, *, only_mail: bool) -> list[Block]:
+def addresses(paper: PaperText, *, only_mail: bool = False) -> list[Block]:
     """What stands above the abstract or in a footnote there and is no sentence; or all there with an address."""
     chosen = []
     for part in paper.parts:

@@ -15,7 +15,8 @@ PROSE = ("text", "abstract", "list")
 _FLOATS = ("caption", "table", "figure", "footnote")
 """What may stand between the two pieces of a paragraph."""
 _BULLET = re.compile(r"\s*(?:[•◦▪·‣∙●○*–—-]|\(?\d{1,2}[.)]|\(?[a-z][.)])\s")
-_MOST_HITS = 8
+_MOST_HITS, _FEWEST_WORDS = 8, 3
+"""Passages of an answer; words of a sentence: fewer are what a figure or a margin left."""
 NO_SCORES = {"dense": None, "bm25": None, "fused": None, "rerank": None}
 
 
@@ -98,7 +99,8 @@ class PaperText:
                     if at < span.end and span.start < at + len(part.text)
                 )
                 text = joined_lines(whole[span.start : span.end])
-                yield PaperSentence(text, cited, paragraph[0].section, paragraph[0].kind)
+                if len(text.split()) >= _FEWEST_WORDS:
+                    yield PaperSentence(text, cited, paragraph[0].section, paragraph[0].kind)
 
     def cite(self, parts: Sequence[Part]) -> tuple[Citation, ...]:
         """A citation of each part, whole."""

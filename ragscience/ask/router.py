@@ -37,12 +37,19 @@ def route(question: str, context: RouteContext, files: Sequence[str] = (), *, le
         return routed
     kind, likely = kind_of(slots, context)
     told = slots if kind is None else _with_papers(kind, slots, context)
-    if not leans and (kind is None or told is None):
-        of_subject = _of_subject(slots, context)
-        if of_subject is None and kind is not None and kind.by == "paper_facts":
+    if leans and kind is not None and kind.by == "mentions_route":
+        return None
+    routed = _answered(kind, likely, told, context)
+    if routed is None and not leans:
+        routed = _answered(*_of_subject(slots, context), context)
+        if routed is None and told is None and kind is not None and kind.by == "paper_facts":
             return _unknown_paper(slots.described)
-        kind, likely, told = of_subject or (None, 0.0, None)
-    if kind is None or told is None or (leans and kind.by == "mentions_route"):
+    return routed
+
+
+def _answered(kind: Kind | None, likely: float, told: Slots | None, context: RouteContext) -> Routed | None:
+    """The answer of a kind of question; None without one."""
+    if kind is None or told is None:
         return None
     answer: Callable[[str, Slots, RouteContext], Routed | None] = import_module(f"ragscience.ask.{kind.by}").answer
     routed = answer(kind.name, told, context)
@@ -61,7 +68,7 @@ def _with_papers(kind: Kind, slots: Slots, context: RouteContext) -> Slots | Non
     return slots if slots.papers else None
 
 
-def _of_subject(slots: Slots, context: RouteContext) -> tuple[Kind, float, Slots] | None:
+def _of_subject(slots: Slots, context: RouteContext) -> tuple[Kind | None, float, Slots]:
     """As `kind_of`, with what the question is about read as one name: of a subject, a cited work or a paper."""
     for words in filter(None, dict.fromkeys((slots.subject, slots.thing))):
         told = slots.read_as_name(words, context)
@@ -72,7 +79,7 @@ def _of_subject(slots: Slots, context: RouteContext) -> tuple[Kind, float, Slots
             return kind, likely, slots
         if kind.needs == "paper" and told.papers and slots.papers in ((), told.papers if kind.by == _ASPECTS else ()):
             return kind, likely, told
-    return None
+    return None, 0.0, slots
 
 
 def _unknown_paper(name: str) -> Routed:
@@ -87,12 +94,12 @@ def kind_of(slots: Slots, context: RouteContext) -> tuple[Kind | None, float]:
     known = context.probabilities(slots.masked)
     if not len(known):
         return None, 0.0
-    papers, is_name = len(slots.papers), any(char.isupper() or char.isdigit() for char in slots.thing)
+    papers = len(slots.papers)
     allowed = {
         "": True,
         "paper": bool(papers or slots.described or slots.implied or slots.conditions.authors),
         "two papers": max(papers, len(slots.implied)) >= 2,
-        "library": not papers and (bool(slots.order[0]) or slots.conditions != Conditions() or not is_name),
+        "library": not papers and (bool(slots.order[0]) or slots.conditions != Conditions() or not slots.extra),
         "thing": bool(slots.thing or papers or slots.described),
         "reader": _SAYS_I.search(slots.question) is not None,
     }

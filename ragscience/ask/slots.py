@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +24,8 @@ _YEARS = (
     (re.compile(rf"\b{_YEAR}\b"), lambda a: (a, a)),
     (re.compile(r"\b((?:19|20)\d0)['’]?s\b"), lambda a: (a, a + 9)),
 )
+_DECADES = {"seventies": "1970s", "eighties": "1980s", "nineties": "1990s", "noughties": "2000s"}
+_DECADE = re.compile(rf"\b(?:{'|'.join(_DECADES)})\b", re.IGNORECASE)
 _ORDERS = (
     ("added", r"(?:last|recently|latest|just) added|(?:add|put|load)\w* (?:last|most recently)"),
     ("most authors", r"most authors"),
@@ -61,8 +63,6 @@ _FEWEST_INITIALS = 4
 """Of a venue's name that are its acronym in small letters: fewer are words, too."""
 _BY_PERSON = re.compile(rf"(?:['’]s?)?(?: (?!papers\b)\w+)? {NOUN}\b(?<!papers)", re.IGNORECASE)
 """After a person's name that stands for a paper: "Kleinberg's paper"."""
-_MARK = re.compile(r"\b(?:X\d|Smith|2018|ICML)\b")
-"""What stands for a name in `Slots.masked`."""
 _SURE = 0.5
 """Strength of a name from which on it is taken for a paper's."""
 
@@ -97,8 +97,11 @@ class Slots:
     @property
     def without_names(self) -> str:
         """The question with blanks for the names of papers."""
+        return self._without(self.spans)
+
+    def _without(self, spans: Iterable[tuple[int, int]]) -> str:
         text = self.question
-        for start, end in self.spans:
+        for start, end in spans:
             text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
         return text
 
@@ -156,7 +159,8 @@ class Slots:
     @property
     def extra(self) -> frozenset[str]:
         """Its terms besides names of papers, people and venues, words of titles, years, and the words that ask."""
-        words = [word for word in WORD.findall(_MARK.sub(" ", self.masked)) if word.casefold() not in STOP_WORDS]
+        unmarked = self._without(span for span, _ in self.marks)
+        words = [word for word in WORD.findall(unmarked) if word.casefold() not in STOP_WORDS]
         known = [*frame_words(_OF_PAPERS), *frame_words(_OF_LIBRARY), *map(title_of, self.papers)]
         return frozenset(tokenize(" ".join(words))) - frozenset(tokenize(" ".join(known)))
 
@@ -199,7 +203,7 @@ def _worth(run: list[re.Match[str]]) -> tuple[bool, int]:
 
 def slots_of(question: str, context: RouteContext, files: Sequence[str] = ()) -> Slots:
     """What `question` names; `files` are the papers in focus, meant where it names none. Raises NothingFound."""
-    question = " ".join(question.split())
+    question = _DECADE.sub(lambda found: _DECADES[found[0].casefold()], " ".join(question.split()))
     by_id = {paper.paper_id: paper for paper in context.papers}
     places: dict[tuple[int, int], list[tuple[float, int]]] = {}
     for one in context.names.in_text(question):

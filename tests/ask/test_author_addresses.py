@@ -76,3 +76,16 @@ def test_a_page_that_does_not_tell_is_said_to_be_silent(library):
         "The first page of “Ropes and Knots” (ropes.pdf) does not tell where its authors work."
     ]
     assert routed.confidence == "low"
+
+
+@pytest.mark.parametrize("question", ["Which papers have an author at Breeze Inc.?", "papers by people at Breeze"])
+def test_papers_by_a_place_are_those_that_name_it_beside_their_authors(library, question):
+    routed = route(question, context(library))
+    assert routed.blocks[0].text.startswith("1 paper has “Breeze")
+    assert "beside the authors" in routed.blocks[0].text
+    assert [(one.file, one.page) for block in routed.blocks for one in block.citations] == [("kites.pdf", 1)]
+
+
+def test_a_place_that_is_thanked_is_none_where_an_author_works(library):
+    routed = route("papers from Mail University", context(library))
+    assert "1 paper has “Mail University” in the text." in routed.blocks[0].text

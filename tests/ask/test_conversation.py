@@ -86,11 +86,17 @@ def test_a_pronoun_beside_a_name_is_the_paper_in_focus(names):
 
 def test_the_library_is_asked_about_all_papers_only_by_who_says_so(names):
     asked = {turn: understand(turn, [ABOUT_TIDE], names)[-1].is_only_searched for turn in
-             ("and how many wide rivers?", "how many papers are there in the library?", "and KTR?")}  # fmt: skip
+             ("and how many wide rivers?", "how many papers are there in the library?", "and KTR?",
+              "what else is in this folder on tides?", "anything else in here on tides?", "what do I have on tides?",
+              "how many rivers does it have here?")}  # fmt: skip
     assert asked == {
         "and how many wide rivers?": True,
         "how many papers are there in the library?": False,
         "and KTR?": False,
+        "what else is in this folder on tides?": False,
+        "anything else in here on tides?": False,
+        "what do I have on tides?": False,
+        "how many rivers does it have here?": True,
     }
 
 

@@ -17,6 +17,7 @@ from ragscience.ask.quote_candidates import Unit, units_of
 from ragscience.ask.unit_scores import pieces_of
 from ragscience.core.errors import ModelProblem
 from ragscience.core.paper_records import page_parts
+from ragscience.core.records import Found, QuestionPart
 from ragscience.core.sentences import below_of
 from ragscience.models.model_protocols import AnswerSpan
 from ragscience.search.reranking import PassageMatches, TokenMatches
@@ -64,6 +65,38 @@ def matches_of(question, words):
         )
 
     return matcher
+
+
+def same_words(asked, chunks):
+    """A matcher by which a word fits itself."""
+    words = [(found.span(), found[0].lower()) for found in re.finditer(r"\w+", asked)]
+    places = {chunk.chunk_id: [*re.finditer(r"\w+", chunk.text)] for chunk in chunks}
+    return TokenMatches(
+        tuple(span for span, _ in words),
+        {
+            key: PassageMatches(
+                np.array([found.span() for found in every]),
+                np.array([[float(found[0].lower() == word) for _, word in words] for found in every]),
+            )
+            for key, every in places.items()
+        },
+    )
+
+
+def test_the_later_quotes_of_a_side_are_first_those_like_the_best_one_of_the_other_paper():
+    oak = hit("Oak took four days of training on one machine.", rank=1)
+    told = ("Fern has nine levels.", "Fern has leaves of one colour.", "Fern took four days on a machine.")
+    ferns = [hit(text, rank=rank, start=100 * rank) for rank, text in enumerate(told, 2)]
+    others = tuple(replace(fern, chunk=replace(fern.chunk, paper_id=2)) for fern in ferns)
+
+    def of_fern(hits):
+        parts = QuestionPart("How long did Oak take?", (oak,)), QuestionPart("What has Fern?", tuple(hits))
+        found = Found("Oak and Fern", "default", (oak, *hits), parts=parts)
+        units = extractive.extract_parts(found, readers=Readers(same_words), limit=9).units
+        return [one.unit.text for one in units if one.part == 1]
+
+    assert of_fern(ferns) == [told[0], told[1], told[2]], "parts of one paper ask different things"
+    assert of_fern(others) == [told[0], told[2], told[1]]
 
 
 def test_token_vectors_decide_where_words_cannot():
