@@ -116,7 +116,7 @@ def _opened(screen: Screen, how: opt.Ranking, run: opt.Run, talk: opt.Talk | Non
     """The engine of a command that asks; each choice of a model is said once for a library."""
     history = False if talk and talk.no_history else None
     with opened(screen, **how.flags(), **run.flags(), history=history) as engine:
-        screen.keep_choices_in(engine.home.told)
+        screen.told = engine.home.told
         yield engine
 
 

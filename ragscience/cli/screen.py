@@ -82,17 +82,14 @@ class Screen:
         """The tokens of this answer that are on the screen."""
         self.task = ""
         """What the status line begins with."""
-        self._told: Path | None = None
+        self.told: Path | None = None
+        """Keeps which choices of a model were said, so that each is said once for a library; None: said always."""
         self._shows_steps = self._shows_tokens = False
         self._model = ""
         """The language model that was asked last for this answer."""
         self._held: str | None = None
         self._lines: WordStream | None = None
         self._shown: set[str] = set()
-
-    def keep_choices_in(self, file: Path) -> None:
-        """Say each choice of a model once for a library; the file keeps what was said."""
-        self._told = file
 
     def __call__(self, event: events.Event) -> None:
         """Show the event, if it is one to show."""
@@ -151,7 +148,7 @@ class Screen:
     def _tell(self, chosen: events.ModelChosen) -> None:
         from ragscience.engine.shared_parts import is_new_choice
 
-        part, told = chosen.part, self._told
+        part, told = chosen.part, self.told
         if self.quiet or not part or told is None or is_new_choice(told, part, chosen.text):
             self.warn(chosen.text)
         self._shown.add(chosen.text)
