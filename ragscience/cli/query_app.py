@@ -82,7 +82,8 @@ def ask(
         continues = talk.go_on or talk.name is not None
         named = engine.dialogue(name=talk.name, continue_last=talk.go_on) if continues else None
         if named and not (question or source is not None or json or strict or pages or highlight):
-            from ragscience.cli.chat import ChatState, run_chat
+            from ragscience.cli.chat import run_chat
+            from ragscience.cli.chat_commands import ChatState
 
             return run_chat(ChatState(engine, request, named, screen))
         from ragscience.cli.ask_command import ask_all
@@ -135,7 +136,8 @@ def chat(
 
     /help lists the chat's commands. Ctrl-C stops an answer, Ctrl-D leaves.
     """
-    from ragscience.cli.chat import ChatState, run_chat
+    from ragscience.cli.chat import run_chat
+    from ragscience.cli.chat_commands import ChatState
     from ragscience.engine.requests import AskRequest
 
     filters = narrow.filters()
