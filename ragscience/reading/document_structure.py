@@ -247,17 +247,13 @@ class Assembled:
             joiner = _joiner(before, block)
             if before is not None and block.goes_on:
                 count, joiner = self._vocabulary.joiner(before.rows[-1].row.text, block.rows[0].row.text)
-                if count:
-                    self._cut_hyphen(before.page, count)
+                if count:  # a hyphen, at the end of the text and of its last line, element and page
+                    self._cut(before.page, count)
+                    self.elements[-1] = replace(self.elements[-1], end=self.length)
+                    self.bounds[before.page] = self.bounds[before.page][0], self.length
             self._add(joiner)
             self._add_block(block)
             before = block
-
-    def _cut_hyphen(self, page: int, count: int) -> None:
-        """Cut a hyphen from the end of the text and of its last line, element and page."""
-        self._cut(page, count)
-        self.elements[-1] = replace(self.elements[-1], end=self.length)
-        self.bounds[page] = self.bounds[page][0], self.length
 
     def _add(self, text: str) -> None:
         self.parts.append(text)
