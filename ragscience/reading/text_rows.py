@@ -341,4 +341,4 @@ def gaps_of(row: Row) -> Iterator[float]:
 
 def widest_gap(row: Row) -> float:
     """The widest white between two pieces of a row, in points."""
-    return max(0.0, *gaps_of(row), 0.0)
+    return max((0.0, *gaps_of(row)))
