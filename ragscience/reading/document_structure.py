@@ -101,12 +101,10 @@ def _region(rows: Sequence[Row]) -> Region:
 
 def _place_of(table: TableArea, regions: Sequence[Region]) -> int:
     """The index of the region before which a table is read: after its caption, or after the text above both."""
-    first = table.caption.pieces[0]
-    for number, region in enumerate(regions, 1):
-        if not table.lines and any(first in row.pieces for row in region.rows):
-            return number
     if not table.lines:
-        return len(regions)
+        first = table.caption.pieces[0]
+        having = (number for number, one in enumerate(regions, 1) if any(first in row.pieces for row in one.rows))
+        return next(having, len(regions))
     rows = (*table.lines, *table.rows)
     x0, x1, top = min(row.x0 for row in rows), max(row.x1 for row in rows), min(row.base for row in rows)
     above = [
