@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,7 @@ from threading import Event as Flag
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.cli.output import PROSE, WordStream, console
+from ragscience.cli.output import PROSE, WordStream, console, write_now
 from ragscience.cli.running import SOME_FAILED, say
 from ragscience.cli.status_line import STATUS, first_interrupt
 from ragscience.core.paper_records import counted_places
@@ -129,8 +128,7 @@ class Screen:
     def end_stream(self) -> None:
         """Show the word that waits for its end, and end the line; nothing where nothing was streamed."""
         if self._lines is not None:
-            sys.stdout.write(self._lines.finish() + "\n")
-            sys.stdout.flush()
+            write_now(self._lines.finish() + "\n")
         self._lines = None
 
     def _stream(self, text: str) -> None:
@@ -142,8 +140,7 @@ class Screen:
         self.streamed += text
         if self._lines is None:
             self._lines = WordStream(min(console().width, PROSE))
-        sys.stdout.write(self._lines.feed(plain(text)))
-        sys.stdout.flush()
+        write_now(self._lines.feed(plain(text)))
 
     def _tell(self, chosen: events.ModelChosen) -> None:
         from ragscience.engine.shared_parts import is_new_choice
@@ -287,8 +284,7 @@ class WatchScreen:
             if not self._quiet:
                 say(event_line(event))
         elif not show_progress(event):
-            sys.stdout.write(one_line(event_line(event)) + "\n")
-            sys.stdout.flush()
+            write_now(one_line(event_line(event)) + "\n")
 
 
 @contextmanager
