@@ -17,65 +17,55 @@ from ragscience.cli.ask_command import ask_once
 from ragscience.cli.chat_commands import COMMANDS, ChatCommand, ChatState, command_named, last_turns_view
 from ragscience.cli.output import console
 from ragscience.cli.running import say, say_error
-from ragscience.cli.screen import Screen
 from ragscience.cli.status_line import STATUS
 from ragscience.core.errors import RagScienceError
 from ragscience.core.paper_records import place_label
 from ragscience.core.records import title_of
-from ragscience.engine.dialogue import Dialogue
-from ragscience.engine.library_engine import Engine
 from ragscience.engine.places import sources_given
 from ragscience.engine.printable import counted, one_line
-from ragscience.engine.requests import NO_LLM, AskRequest, described
+from ragscience.engine.requests import NO_LLM, described
 
 LEAVING = ("exit", "quit", "q", "/quit", "/exit", "/q")
 
 
-class Chat:
-    """One conversation on a terminal or through pipes, each question asked as `request` says."""
-
-    def __init__(self, engine: Engine, request: AskRequest, dialogue: Dialogue, screen: Screen) -> None:
-        self._state = ChatState(engine, request, dialogue, screen)
-
-    def run(self) -> int:
-        """Read and answer until the end of input; an exit code."""
-        state = self._state
-        read = ChatPrompt(state, COMMANDS).read if sys.stdin.isatty() else _read_pipe
-        papers = state.engine.library.about.papers
-        first = f"{counted(papers, 'paper')}. Type a question, or /help."
-        empty = "The library has no papers yet: put PDFs into papers/, leave the chat, and run `python ingest.py`."
-        state.screen.warn_all([*state.dialogue.warnings, first if papers else empty, state.dialogue.summary])
-        if sys.stdin.isatty() and sys.stdout.isatty():
-            last_turns_view(state.dialogue.turns, console())
-        while True:
-            STATUS.hide()
-            try:
-                line = " ".join(read().split())
-            except KeyboardInterrupt:
-                continue
-            except EOFError:
-                return 0
-            if line.lower() in LEAVING:
-                return 0
-            if line:
-                self._one(line)
-
-    def _one(self, line: str) -> None:
-        state = self._state
+def run_chat(state: ChatState) -> int:
+    """Read and answer until the end of input, on a terminal or through pipes; an exit code."""
+    read: Callable[[], str] = _prompt(state, COMMANDS).prompt if sys.stdin.isatty() else _read_pipe
+    papers = state.engine.library.about.papers
+    first = f"{counted(papers, 'paper')}. Type a question, or /help."
+    empty = "The library has no papers yet: put PDFs into papers/, leave the chat, and run `python ingest.py`."
+    state.screen.warn_all([*state.dialogue.warnings, first if papers else empty, state.dialogue.summary])
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        last_turns_view(state.dialogue.turns, console())
+    while True:
+        STATUS.hide()
         try:
-            if line.startswith("/"):
-                name, _, argument = line.partition(" ")
-                command_named(name).act(state, argument.strip())
-            else:
-                request = replace(state.request, question=line)
-                ask_once(state.engine, request, dialogue=state.dialogue, screen=state.screen)
+            line = " ".join(read().split())
         except KeyboardInterrupt:
-            STATUS.hide()
-            if state.screen.streamed:
-                console().print()
-            say("stopped; ask again, or press Ctrl-D to leave.")
-        except RagScienceError as error:
-            say_error(error)
+            continue
+        except EOFError:
+            return 0
+        if line.lower() in LEAVING:
+            return 0
+        if line:
+            _one(state, line)
+
+
+def _one(state: ChatState, line: str) -> None:
+    try:
+        if line.startswith("/"):
+            name, _, argument = line.partition(" ")
+            command_named(name).act(state, argument.strip())
+        else:
+            request = replace(state.request, question=line)
+            ask_once(state.engine, request, dialogue=state.dialogue, screen=state.screen)
+    except KeyboardInterrupt:
+        STATUS.hide()
+        if state.screen.streamed:
+            console().print()
+        say("stopped; ask again, or press Ctrl-D to leave.")
+    except RagScienceError as error:
+        say_error(error)
 
 
 def _read_pipe() -> str:
@@ -94,24 +84,19 @@ Named = Iterable[tuple[str, str]]
 """What can be typed, and what it is."""
 
 
-class ChatPrompt:
-    """Reads questions and commands from a person."""
-
-    def __init__(self, state: ChatState, commands: Mapping[str, ChatCommand]) -> None:
-        self._state = state
-        self._session: PromptSession[str] = PromptSession(
-            history=_Earlier(state),
-            completer=_ChatCompleter(state, commands),
-            complete_while_typing=False,
-            key_bindings=_keys(),
-            bottom_toolbar=lambda: status_line(state, self._session.app.output.get_size().columns),
-            style=Style.from_dict({"bottom-toolbar": _DIM, "bottom-toolbar.text": _DIM}),
-            prompt_continuation="  ",
-        )
-
-    def read(self) -> str:
-        """What is typed next, with line breaks if it has any. Raises EOFError, KeyboardInterrupt."""
-        return self._session.prompt("> ")
+def _prompt(state: ChatState, commands: Mapping[str, ChatCommand]) -> PromptSession[str]:
+    """Reads questions and commands from a person, with line breaks if they have any."""
+    session: PromptSession[str] = PromptSession(
+        "> ",
+        history=_Earlier(state),
+        completer=_ChatCompleter(state, commands),
+        complete_while_typing=False,
+        key_bindings=_keys(),
+        bottom_toolbar=lambda: status_line(state, session.app.output.get_size().columns),
+        style=Style.from_dict({"bottom-toolbar": _DIM, "bottom-toolbar.text": _DIM}),
+        prompt_continuation="  ",
+    )
+    return session
 
 
 def status_line(state: ChatState, width: int) -> str:

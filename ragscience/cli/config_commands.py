@@ -1,6 +1,7 @@
 """`query.py config`, `profiles` and `models`: the settings, the ways to search, and the models at work."""
 
 from difflib import get_close_matches
+from json import dumps, loads
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +145,8 @@ def _as_kept(value: Any, given: Any) -> Any:
 
 
 def _list(name: str, word: str) -> Any:
-    import json
-
     try:
-        return json.loads(word)
+        return loads(word)
     except ValueError:
         raise UsageError(f"{name} is a list, and {word!r} is not one.", """Write: '["METHOD"]'""") from None
 
@@ -162,9 +161,7 @@ def _check_name(name: str) -> None:
 
 def _written(value: object) -> str:
     """A value on one line, as TOML has it."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return dumps(value, ensure_ascii=False, default=str)
 
 
 def _print(text: str) -> None:

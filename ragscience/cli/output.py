@@ -124,14 +124,19 @@ def local_time(moment: str) -> str:
         return plain(moment)
 
 
+def write_now(text: str) -> None:
+    """Write to stdout, seen by a pipe at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def print_json(value: object) -> int:
     """One line on stdout in UTF-8, seen by a pipe at once; the exit code of a command that prints it, 0."""
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(encoding="utf-8")
     if isinstance(value, dict) and "warnings" in value:
         value = {**value, "warnings": [as_called(text) for text in value["warnings"]]}
-    sys.stdout.write(to_json(value) + "\n")
-    sys.stdout.flush()
+    write_now(to_json(value) + "\n")
     return 0
 
 

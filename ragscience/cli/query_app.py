@@ -82,9 +82,10 @@ def ask(
         continues = talk.go_on or talk.name is not None
         named = engine.dialogue(name=talk.name, continue_last=talk.go_on) if continues else None
         if named and not (question or source is not None or json or strict or pages or highlight):
-            from ragscience.cli.chat import Chat
+            from ragscience.cli.chat import run_chat
+            from ragscience.cli.chat_commands import ChatState
 
-            return Chat(engine, request, named, screen).run()
+            return run_chat(ChatState(engine, request, named, screen))
         from ragscience.cli.ask_command import ask_all
 
         asked = opt.one_of("ask", question, source)
@@ -116,7 +117,7 @@ def _opened(screen: Screen, how: opt.Ranking, run: opt.Run, talk: opt.Talk | Non
     """The engine of a command that asks; each choice of a model is said once for a library."""
     history = False if talk and talk.no_history else None
     with opened(screen, **how.flags(), **run.flags(), history=history) as engine:
-        screen.keep_choices_in(engine.home.told)
+        screen.told = engine.home.told
         yield engine
 
 
@@ -135,7 +136,8 @@ def chat(
 
     /help lists the chat's commands. Ctrl-C stops an answer, Ctrl-D leaves.
     """
-    from ragscience.cli.chat import Chat
+    from ragscience.cli.chat import run_chat
+    from ragscience.cli.chat_commands import ChatState
     from ragscience.engine.requests import AskRequest
 
     filters = narrow.filters()
@@ -143,7 +145,8 @@ def chat(
     with _opened(screen, how, run, talk) as engine:
         screen.cite = engine.papers.citing(cite)
         request = AskRequest("", filters, top_k=narrow.k, agent=agent, plain=plain, graph_filter=how.graph_filter)
-        return Chat(engine, request, engine.dialogue(name=talk.name, continue_last=talk.go_on), screen).run()
+        dialogue = engine.dialogue(name=talk.name, continue_last=talk.go_on)
+        return run_chat(ChatState(engine, request, dialogue, screen))
 
 
 def open_page(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,7 @@ from threading import Event as Flag
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ragscience.cli.output import PROSE, WordStream, console
+from ragscience.cli.output import PROSE, WordStream, console, write_now
 from ragscience.cli.running import SOME_FAILED, say
 from ragscience.cli.status_line import STATUS, first_interrupt
 from ragscience.core.paper_records import counted_places
@@ -82,17 +81,14 @@ class Screen:
         """The tokens of this answer that are on the screen."""
         self.task = ""
         """What the status line begins with."""
-        self._told: Path | None = None
+        self.told: Path | None = None
+        """Keeps which choices of a model were said, so that each is said once for a library; None: said always."""
         self._shows_steps = self._shows_tokens = False
         self._model = ""
         """The language model that was asked last for this answer."""
         self._held: str | None = None
         self._lines: WordStream | None = None
         self._shown: set[str] = set()
-
-    def keep_choices_in(self, file: Path) -> None:
-        """Say each choice of a model once for a library; the file keeps what was said."""
-        self._told = file
 
     def __call__(self, event: events.Event) -> None:
         """Show the event, if it is one to show."""
@@ -132,8 +128,7 @@ class Screen:
     def end_stream(self) -> None:
         """Show the word that waits for its end, and end the line; nothing where nothing was streamed."""
         if self._lines is not None:
-            sys.stdout.write(self._lines.finish() + "\n")
-            sys.stdout.flush()
+            write_now(self._lines.finish() + "\n")
         self._lines = None
 
     def _stream(self, text: str) -> None:
@@ -145,13 +140,12 @@ class Screen:
         self.streamed += text
         if self._lines is None:
             self._lines = WordStream(min(console().width, PROSE))
-        sys.stdout.write(self._lines.feed(plain(text)))
-        sys.stdout.flush()
+        write_now(self._lines.feed(plain(text)))
 
     def _tell(self, chosen: events.ModelChosen) -> None:
         from ragscience.engine.shared_parts import is_new_choice
 
-        part, told = chosen.part, self._told
+        part, told = chosen.part, self.told
         if self.quiet or not part or told is None or is_new_choice(told, part, chosen.text):
             self.warn(chosen.text)
         self._shown.add(chosen.text)
@@ -290,8 +284,7 @@ class WatchScreen:
             if not self._quiet:
                 say(event_line(event))
         elif not show_progress(event):
-            sys.stdout.write(one_line(event_line(event)) + "\n")
-            sys.stdout.flush()
+            write_now(one_line(event_line(event)) + "\n")
 
 
 @contextmanager

@@ -34,7 +34,7 @@ def table(
 
     columns, screen = read_columns(file), Screen(quiet=run.quiet)
     with opened(screen, **ranking.flags(), **run.flags(), history=False) as engine:
-        screen.keep_choices_in(engine.home.told)
+        screen.told = engine.home.told
         request = AskRequest("", narrow.filters(), top_k=narrow.k)
         matrix = fill(engine, columns, request, fresh=fresh, on_event=screen)
     STATUS.hide()

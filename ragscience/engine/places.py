@@ -43,15 +43,9 @@ def placed(answer: Answer, library: Store) -> Answer:
     with library.snapshot():
         return replace(
             answer,
-            citations=tuple(place(citation) for citation in answer.citations),
-            sentences=tuple(
-                replace(sentence, evidence=place(sentence.evidence)) if sentence.evidence else sentence
-                for sentence in answer.sentences
-            ),
-            blocks=tuple(
-                replace(block, citations=tuple(place(citation) for citation in block.citations))
-                for block in answer.blocks
-            ),
+            citations=tuple(map(place, answer.citations)),
+            sentences=tuple(replace(one, evidence=one.evidence and place(one.evidence)) for one in answer.sentences),
+            blocks=tuple(replace(block, citations=tuple(map(place, block.citations))) for block in answer.blocks),
         )
 
 

@@ -120,9 +120,11 @@ class WriterLock(Closing):
             try:
                 lock.acquire()
             except Timeout:
-                owner = _text(path)[:20].strip() or "unknown"
+                owner = ""
+                with suppress(OSError):  # another process may keep it from being read, as on Windows
+                    owner = path.read_text("utf-8", "replace")[:20].strip()
                 fix = "Wait until it is done, or stop that process."
-                raise LibraryBusy(f"The library is being written by process {owner}.", fix) from None
+                raise LibraryBusy(f"The library is being written by process {owner or 'unknown'}.", fix) from None
         return cls(lock)
 
     def close(self) -> None:
@@ -133,14 +135,6 @@ class WriterLock(Closing):
 def _write_pid(handle: int) -> None:
     os.ftruncate(handle, 0)
     os.write(handle, str(os.getpid()).encode())
-
-
-def _text(path: Path) -> str:
-    """What a file says; empty where another process keeps it from being read, as on Windows."""
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 class Home:

@@ -54,7 +54,6 @@ class Dense(DenseSearch):
     def __init__(self, home: Home, database: SqlDatabase, sizes: DenseSizes) -> None:
         super().__init__(database)
         self._home = home
-        self._database = database
         self._sizes = sizes
         self._making = RLock()
         """Held by the thread that builds or saves an index; searches in others continue."""
@@ -65,7 +64,7 @@ class Dense(DenseSearch):
 
         `allowed` are ids, ascending; None: all. Raises LibraryUnavailable for a vector of another dimension.
         """
-        with self._database.now() as at:
+        with self._read.now() as at:
             if not at.state.dimension:
                 return dense_index.nothing()
             require_dimension(at.state, vector)
@@ -76,7 +75,7 @@ class Dense(DenseSearch):
 
         Of a library in which damage was seen nothing is saved.
         """
-        with self._database.now() as at, disk_errors(self._home.vectorstore):
+        with self._read.now() as at, disk_errors(self._home.vectorstore):
             if not at.state.dimension or at.damage.loses_passages:
                 return
             index = DenseIndex(at.state, None, at.listing.chunk_ids, self._sizes) if anew else self._index(at)
@@ -86,7 +85,7 @@ class Dense(DenseSearch):
 
     def is_stale(self) -> bool:
         """Whether the index on disk is missing, well behind the library or not what was written; reads all of it."""
-        with self._database.now() as at:
+        with self._read.now() as at:
             if not at.state.chunks:
                 return False
             index = DenseIndex.load(self._home.faiss, at.state, at.listing.chunk_ids, self._sizes)
@@ -95,7 +94,7 @@ class Dense(DenseSearch):
 
     def info(self) -> DenseIndexInfo | None:
         """The record of the index on disk; None if there is no usable one."""
-        with self._database.now() as at:
+        with self._read.now() as at:
             kept = dense_index.read_sidecar(self._home.faiss, at.state)
             return kept[0] if kept else None
 

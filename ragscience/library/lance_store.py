@@ -33,13 +33,11 @@ _PROBED, _REFINED = 32, 4
 class LanceDense(DenseSearch):
     """Searches by vectors; thread-safe."""
 
-    def __init__(self, database: LanceDatabase) -> None:
-        super().__init__(database)
-        self._lance = database
+    _read: LanceDatabase
 
     def search(self, vector: Matrix, k: int, allowed: Ids | None) -> Ranked:
         """As `DenseSearch.search`."""
-        with self._lance.now() as at:
+        with self._read.now() as at:
             if not at.state.dimension or not at.state.chunks or k <= 0:
                 return nothing()
             require_dimension(at.state, vector)
@@ -72,14 +70,12 @@ def _among_allowed(at: LanceSnapshot, find: Callable[[int], Ids], k: int, allowe
 class LanceKeywords(Keywords):
     """Searches by words; thread-safe."""
 
-    def __init__(self, database: LanceDatabase) -> None:
-        super().__init__(database)
-        self._lance = database
+    _database: LanceDatabase
 
     def search(self, text: str, k: int, allowed: Ids | None) -> Ranked:
         """As `Keywords.search`: Lance chooses the candidates, which are scored as in SQLite."""
         terms = tokenize(text)
-        with self._lance.now() as at:
+        with self._database.now() as at:
             if not terms or k <= 0 or not at.state.chunks or (allowed is not None and not allowed.size):
                 return nothing()
             where = among("chunk_id", allowed.tolist()) if allowed is not None and allowed.size <= _FEW else ""
@@ -99,7 +95,7 @@ class LanceKeywords(Keywords):
 
     def having(self, terms: Sequence[str], allowed: Ids | None) -> Ids:
         """As `Keywords.having`."""
-        with self._lance.now() as at:
+        with self._database.now() as at:
             if not terms or not at.state.chunks:
                 return np.empty(0, np.int64)
             with lance_errors(at.uri):
@@ -109,7 +105,7 @@ class LanceKeywords(Keywords):
     def frequencies(self, terms: Iterable[str]) -> Frequencies:
         """As `Keywords.frequencies`."""
         wanted = [*dict.fromkeys(terms)]
-        with self._lance.now() as at:
+        with self._database.now() as at:
             if not at.state.chunks:
                 return Frequencies(0, 0.0, dict.fromkeys(wanted, 0))
             for term in wanted:

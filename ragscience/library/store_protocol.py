@@ -6,7 +6,7 @@ import json
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import cast
@@ -68,11 +68,9 @@ class Store(Closing):
         finally:
             self._database.close()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[object]:
         """All reads inside see one version, whatever a writer does meanwhile."""
-        with self._database.now():
-            yield
+        return self._database.now()
 
     @property
     def about(self) -> State:

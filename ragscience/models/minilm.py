@@ -13,7 +13,7 @@ docs/choices.md.
 
 import importlib.metadata
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,22 +90,18 @@ READER = Adapter(
 class MiniLM:
     """A thread-safe Embedder. Its files are found, and its session opened, with the first text."""
 
+    identity = IDENTITY
+    """Known without loading the model."""
+
     def __init__(self, folder: Path | None = None, *, adapter: Adapter = QUESTIONS, **how: Any) -> None:
         """`adapter` is the question encoder's; `how` it runs, as for `BertSession`."""
         self._adapter = adapter
-        self._session = BertSession(folder or find_minilm, expected_sha256=WEIGHTS_SHA256, **how)
-        self._question_session = BertSession(
-            folder or find_minilm, expected_sha256=WEIGHTS_SHA256, adapter=adapter, **how
-        )
+        session = partial(BertSession, folder or find_minilm, expected_sha256=WEIGHTS_SHA256, **how)
+        self._session, self._question_session = session(), session(adapter=adapter)
         self.kept_places = lru_cache(maxsize=KEPT_PLACES)(self._kept_places)
         """Where each word piece that `compress` keeps begins and ends in a text, shape (n, 2); raises ModelProblem."""
         self._recent: dict[str, QuestionVectors] = {}
         """The last questions: one is asked for by the search, and again by its quotes."""
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """Known without loading the model."""
-        return IDENTITY
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, shape (len(texts), 384), float32. Raises ModelProblem."""

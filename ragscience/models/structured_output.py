@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -100,18 +101,16 @@ def json_values(text: str) -> Iterator[Any]:
 
 def _text_of(reply: Reply, deadline: float, tokens: dict[str, int]) -> tuple[str, ModelProblem | None]:
     """The model's output until `deadline`, and the server's failure, if any; adds to `tokens`."""
-    pieces = cancellable(iter(reply), lambda: time.monotonic() >= deadline)
     text: list[str] = []
     problem: ModelProblem | None = None
     try:
-        text.extend(pieces)
+        with closing(cancellable(iter(reply), lambda: time.monotonic() >= deadline)) as pieces:
+            text.extend(pieces)
     except ModelProblem as raised:
         problem = raised
     except Cancelled:
         if time.monotonic() < deadline:
             raise
-    finally:
-        pieces.close()
     for name, count in (("prompt", reply.prompt_tokens), ("answer", reply.answer_tokens)):
         if count is not None:
             tokens[name] = tokens.get(name, 0) + count

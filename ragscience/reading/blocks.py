@@ -151,10 +151,8 @@ def _largest(one: Placed) -> float:
 
 def _first_prose(rows: Sequence[Placed], measures: Measures) -> int:
     """The index of the first of three consecutive lines of running text, or the number of rows."""
-    for index in range(len(rows) - 2):
-        if all(is_prose(one, measures) and len(one.row.text) > 40 for one in rows[index : index + 3]):
-            return index
-    return len(rows)
+    is_long = [is_prose(one, measures) and len(one.row.text) > 40 for one in rows]
+    return next((index for index in range(len(rows) - 2) if all(is_long[index : index + 3])), len(rows))
 
 
 def _mark_abstract(placed: Sequence[Placed], heading: int) -> None:

@@ -101,12 +101,10 @@ def _region(rows: Sequence[Row]) -> Region:
 
 def _place_of(table: TableArea, regions: Sequence[Region]) -> int:
     """The index of the region before which a table is read: after its caption, or after the text above both."""
-    first = table.caption.pieces[0]
-    for number, region in enumerate(regions, 1):
-        if not table.lines and any(first in row.pieces for row in region.rows):
-            return number
     if not table.lines:
-        return len(regions)
+        first = table.caption.pieces[0]
+        having = (number for number, one in enumerate(regions, 1) if any(first in row.pieces for row in one.rows))
+        return next(having, len(regions))
     rows = (*table.lines, *table.rows)
     x0, x1, top = min(row.x0 for row in rows), max(row.x1 for row in rows), min(row.base for row in rows)
     above = [
@@ -247,17 +245,13 @@ class Assembled:
             joiner = _joiner(before, block)
             if before is not None and block.goes_on:
                 count, joiner = self._vocabulary.joiner(before.rows[-1].row.text, block.rows[0].row.text)
-                if count:
-                    self._cut_hyphen(before.page, count)
+                if count:  # a hyphen, at the end of the text and of its last line, element and page
+                    self._cut(before.page, count)
+                    self.elements[-1] = replace(self.elements[-1], end=self.length)
+                    self.bounds[before.page] = self.bounds[before.page][0], self.length
             self._add(joiner)
             self._add_block(block)
             before = block
-
-    def _cut_hyphen(self, page: int, count: int) -> None:
-        """Cut a hyphen from the end of the text and of its last line, element and page."""
-        self._cut(page, count)
-        self.elements[-1] = replace(self.elements[-1], end=self.length)
-        self.bounds[page] = self.bounds[page][0], self.length
 
     def _add(self, text: str) -> None:
         self.parts.append(text)

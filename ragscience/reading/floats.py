@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ragscience.core.records import Box
 from ragscience.reading.heading_text import heading_number
-from ragscience.reading.text_rows import LaidPage, Measures, Placed, TableArea, is_prose, widest_gap
+from ragscience.reading.text_rows import LaidPage, Measures, Placed, TableArea, grouped, is_prose, widest_gap
 from ragscience.reading.text_spans import box_on_page
 
 CAPTION = re.compile(
@@ -254,10 +254,7 @@ class _Floats:
 
     def mark_axis_names(self, figures: Sequence[_Caption]) -> None:
         """Mark upright text next to a figure as text of the figure with the nearest caption."""
-        turned: dict[int, list[Placed]] = {}
-        for one in self.placed:
-            if one.row.turn and not one.kind:
-                turned.setdefault(one.page, []).append(one)
+        turned = grouped((one.page, one) for one in self.placed if one.row.turn and not one.kind)
         for number, rows in turned.items():
             captions = [self.placed[figure.first] for figure in figures if self.placed[figure.first].page == number]
             if not captions or any(len(one.row.text) > _LONGEST_LABEL for one in rows):

@@ -255,14 +255,11 @@ def mark_footnotes(placed: Sequence[Placed], measures: Measures) -> None:
     def is_apart(one: Placed) -> bool:
         return is_small(one) or (one.above or 0.0) > 1.3 * measures.leading
 
+    def may_be_note(one: Placed) -> bool:
+        return not (one.kind or one.row.turn) and (is_small(one) or _is_marked(one))
+
     for _, region in groupby(placed, key=lambda one: one.region):
-        small = list(
-            takewhile(
-                lambda one: not (one.kind or one.row.turn) and (is_small(one) or _is_marked(one)),
-                reversed(list(region)),
-            )
-        )
-        small.reverse()
+        small = [*takewhile(may_be_note, reversed(list(region)))][::-1]
         first = next((number for number, one in enumerate(small) if _is_marked(one) and is_apart(one)), len(small))
         if first == 0 or (first < len(small) and small[first].above):
             for one in small[first:]:

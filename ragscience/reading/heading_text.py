@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragscience.reading.text_rows import Row
+from ragscience.reading.text_rows import Row, gaps_of
 
 LETTER = re.compile(r"[^\W\d_]")
 _NUMBERED = re.compile(
@@ -224,13 +224,8 @@ def _is_in_capitals(text: str) -> bool:
 
 def has_wide_gap(row: Row) -> bool:
     """Whether a row has white as between columns, or before a page number; not after the number of a section."""
-    right = row.pieces[0].x1
-    for number, piece in enumerate(row.pieces[1:], 1):
-        is_numbered = number == 1 and bool(_SECTION_NUMBER.fullmatch(row.pieces[0].text.strip()))
-        if piece.x0 - right > _WIDE * row.size and not is_numbered:
-            return True
-        right = max(right, piece.x1)
-    return False
+    is_numbered = bool(_SECTION_NUMBER.fullmatch(row.pieces[0].text.strip()))
+    return any(gap > _WIDE * row.size for gap in [*gaps_of(row)][is_numbered:])
 
 
 def is_raised(row: Row) -> bool:

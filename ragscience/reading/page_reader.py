@@ -118,10 +118,8 @@ def _is_above_any(box: Box, texts: Sequence[Box]) -> bool:
 
 def _is_covered(box: Box, covers: Sequence[Box]) -> bool:
     x0, y0, x1, y1 = box
-    for left, top, right, bottom in covers:
-        if x0 < right and left < x1 and y0 < bottom and top < y1 and _share(box, (left, top, right, bottom)) > 0.9:
-            return True
-    return False
+    near = (cover for cover in covers if x0 < cover[2] and cover[0] < x1 and y0 < cover[3] and cover[1] < y1)
+    return any(_share(box, cover) > 0.9 for cover in near)
 
 
 def _share(box: Box, other: Box) -> float:

@@ -58,16 +58,12 @@ def find_arxiv_id(stamps: Iterable[str], segments: Sequence[Segment], file_value
 
     Ids within a line belong to cited papers and do not count.
     """
-    for stamp in stamps:
-        if match := _STAMP.search(stamp):
-            return match[1], 0.99
-    for segment in segments:
-        if match := _STAMP.match(segment.text):
-            return match[1], 0.9
-    for value in file_values:
-        if match := _STAMP.search(value):
-            return match[1], 0.9
-    return "", 0.0
+    tried: tuple[tuple[float, Iterable[re.Match[str] | None]], ...] = (
+        (0.99, map(_STAMP.search, stamps)),
+        (0.9, (_STAMP.match(segment.text) for segment in segments)),
+        (0.9, map(_STAMP.search, file_values)),
+    )
+    return next(((match[1], sure) for sure, matches in tried for match in matches if match), ("", 0.0))
 
 
 def find_doi(segments: Sequence[Segment], file_values: Iterable[str], height: float, other_text: str = "") -> Found:

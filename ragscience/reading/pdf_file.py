@@ -230,7 +230,7 @@ def _mark(page: Any, wanted: MarkedPage) -> int:
     unplaced, highest = 0, None
     words = page.get_text("words")
     for mark, colour in zip(wanted.marks, cycle(_COLOURS), strict=False):
-        quads = [_quad(page, box) for box in mark.boxes]
+        quads = [(pymupdf.Rect(box) * page.derotation_matrix).quad for box in mark.boxes]  # on the unrotated page
         if not _hold(words, quads, mark.quote):
             # The file has changed since it was read, or its lines have no boxes.
             quads = _searched(page, mark.quote)
@@ -249,11 +249,6 @@ def _mark(page: Any, wanted: MarkedPage) -> int:
     note.set_info(content=text, title=_CREATOR)
     note.update()
     return unplaced
-
-
-def _quad(page: Any, box: Box) -> Any:
-    """The box in the coordinates of annotations: on the unrotated page."""
-    return (load_pymupdf().Rect(box) * page.derotation_matrix).quad
 
 
 def _hold(words: Sequence[Sequence[Any]], quads: Sequence[Any], quote: str) -> bool:

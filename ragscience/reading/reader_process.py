@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ragscience.core import PACKAGE_ROOT
 from ragscience.core.errors import FileProblem, RagScienceError
@@ -65,6 +65,8 @@ class ReaderProcess:
         except OSError as error:
             self._errors.close()
             raise _no_start(str(error)) from error
+        assert self._process.stdin is not None and self._process.stdout is not None  # noqa: S101 - for the type
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
         # A thread, as nothing else waits for a pipe with a time limit on every system.
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -150,16 +152,6 @@ class ReaderProcess:
         self._stdin.close()
         self._listener.join()
         self._errors.close()
-
-    @property
-    def _stdin(self) -> IO[bytes]:
-        assert self._process.stdin is not None  # noqa: S101 - for the type: it is a pipe
-        return self._process.stdin
-
-    @property
-    def _stdout(self) -> IO[bytes]:
-        assert self._process.stdout is not None  # noqa: S101 - for the type: it is a pipe
-        return self._process.stdout
 
     def _require_ready(self) -> None:
         """Wait until the worker has imported what it needs. Raises RagScienceError."""

@@ -17,7 +17,7 @@ from ragscience.reading.floats import CAPTION
 from ragscience.reading.heading_text import heading_number
 from ragscience.reading.side_by_side import caption_starts
 from ragscience.reading.table_columns import SAME, Level, levels_of
-from ragscience.reading.text_rows import Row, TableArea, make_rows, runs, split_row, widest_gap
+from ragscience.reading.text_rows import Row, TableArea, gaps_of, make_rows, runs, split_row, widest_gap
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _REACH = 4.5
@@ -313,11 +313,7 @@ def _middle(row: Row) -> float:
 
 
 def _count_cells(row: Row) -> int:
-    count, right = 1, row.pieces[0].x1
-    for piece in row.pieces[1:]:
-        count += piece.x0 - right > _CELL_GAP * row.size
-        right = max(right, piece.x1)
-    return count
+    return 1 + sum(gap > _CELL_GAP * row.size for gap in gaps_of(row))
 
 
 def _text_cells(row: Row, level: Level) -> tuple[int, int]:

@@ -277,11 +277,5 @@ def _columns(lines: Sequence[Sequence[Cell]]) -> list[float]:
 
 def _runs_below(depths: Sequence[int], most: int) -> list[tuple[int, int]]:
     """(first, beyond the last) of each run of values of at most `most`."""
-    runs, begun = [], -1
-    for x, depth in enumerate([*depths, most + 1]):
-        if depth <= most and begun < 0:
-            begun = x
-        elif depth > most and begun >= 0:
-            runs.append((begun, x))
-            begun = -1
-    return runs
+    places = (x for x, depth in enumerate(depths) if depth <= most)
+    return [(run[0], run[-1] + 1) for run in runs(places, lambda run, x: x == run[-1] + 1)]

@@ -30,7 +30,6 @@ _SYMBOL_BULLETS = dict.fromkeys([0xF0B7, 0xF0A7, 0xF06E], "•")
 """Bullets of the fonts Symbol and Wingdings, which have private code points."""
 _SPAN = {**_LIGATURES, **_BLANKS, **_NOTHING, **_SYMBOL_BULLETS, **_SYMBOL_PARTS}
 _SPAN |= {_FIRST_GROUP + number: letters for number, letters in enumerate(_GROUPS)}
-_COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
 _LOOSE_ACCENT = re.compile("([¨´ˆ˜ˇ˚])([A-Za-zı])|([AOUaou]) ?(¨)(?=[A-Za-z])")
 _TEX_LIGATURES = {"\x0b": "ff", "\x0c": "fi", "\r": "fl", "\x0e": "ffi", "\x0f": "ffl"}
 _LOST_LIGATURE = re.compile("(?<=[a-z])[\x0b\x0c\r\x0e\x0f]|[\x0b\x0c\r\x0e\x0f](?=[a-z])")
@@ -71,8 +70,7 @@ def mend_accents(text: str) -> str:
 
     def put_on(match: re.Match[str]) -> str:
         accent, letter = match[1] or match[4], match[2] or match[3]
-        whole = unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _COMBINING[accent])
-        return whole if len(whole) == 1 else match[0]
+        return _accented(letter, accent) or match[0]
 
     return unicodedata.normalize("NFC", _LOOSE_ACCENT.sub(put_on, text))
 

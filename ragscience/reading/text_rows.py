@@ -7,7 +7,7 @@ everything on a line of its column, however wide the gaps.
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -331,10 +331,14 @@ def is_prose(one: Placed, measures: Measures) -> bool:
     return len(words) >= 4 and sum(map(len, words)) > 0.55 * len(row.text) and widest_gap(row) < 1.6 * row.size
 
 
+def gaps_of(row: Row) -> Iterator[float]:
+    """The white between each two pieces of a row, in points; below 0 where they overlap."""
+    right = row.pieces[0].x1
+    for piece in row.pieces[1:]:
+        yield piece.x0 - right
+        right = max(right, piece.x1)
+
+
 def widest_gap(row: Row) -> float:
     """The widest white between two pieces of a row, in points."""
-    widest, right = 0.0, row.pieces[0].x1
-    for piece in row.pieces[1:]:
-        widest = max(widest, piece.x0 - right)
-        right = max(right, piece.x1)
-    return widest
+    return max((0.0, *gaps_of(row)))

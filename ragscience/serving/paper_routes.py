@@ -75,8 +75,7 @@ def file(md5: Md5, request: Request) -> FileResponse:
         path = file_of(paper, stack.enter_context(state.engine.files.opened(FilePath(paper.path), md5)))
         sent = BackgroundTask(stack.pop_all().close)  # until then a cached file stays
     # A web page of somebody else's must not run at this address.
-    shown = ("application/pdf", "inline") if has_pages(paper.file) else ("application/octet-stream", "attachment")
-    kind, how = shown
+    kind, how = ("application/pdf", "inline") if has_pages(paper.file) else ("application/octet-stream", "attachment")
     return FileResponse(path, media_type=kind, content_disposition_type=how, filename=path.name, background=sent)
 
 

@@ -179,13 +179,8 @@ def problem_of_error(error: BaseException) -> dict[str, object]:
     """The object of a failure within an answer that has begun; what was not expected is logged."""
     if isinstance(error, errors.RagScienceError):
         return problem_of(status_of(error), error.message, error.fix)
-    log_unexpected(error)
-    return problem_of(500, *_unexpected(error))
-
-
-def log_unexpected(error: BaseException) -> None:
-    """Write to the server's log where an error came from."""
     _LOG.error("Unexpected error", exc_info=error)
+    return problem_of(500, *_unexpected(error))
 
 
 def _without_messages(record: logging.LogRecord) -> bool:

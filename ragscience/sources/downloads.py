@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -100,11 +100,8 @@ def why_unreadable(path: Path) -> str:
 
     It is opened in a process of its own, which it may crash.
     """
-    reader = ReaderProcess(_CHECK_SECONDS, _CHECK_BYTES)
-    try:
+    with closing(ReaderProcess(_CHECK_SECONDS, _CHECK_BYTES)) as reader:
         pages = reader.count(path)
-    finally:
-        reader.close()
     return f"cannot be opened ({pages.reason})" if isinstance(pages, FileProblem) else ""
 
 
