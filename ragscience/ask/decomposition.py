@@ -10,7 +10,7 @@ from ragscience.ask.conversation import BETWEEN_TURNS
 from ragscience.core.records import Found, Hit, QuestionPart
 from ragscience.core.tokenizing import terms
 from ragscience.models.model_protocols import Splitter
-from ragscience.search.named_papers import asked_about
+from ragscience.search.named_papers import asked_about, without
 from ragscience.search.names import LEAST_SURE, MentionedPaper, PaperNames
 
 MOST_PAPERS = 4
@@ -29,8 +29,17 @@ class SubQuery:
 
 
 def in_its_papers(text: str, names: PaperNames | None) -> tuple[SubQuery, ...]:
-    """A search within each paper that the text surely names, in their order; in the whole library without any."""
-    return tuple(SubQuery(text, (each.file,)) for each in sorted(_named(text, names), key=_START)) or (SubQuery(text),)
+    """A search within each paper that the text surely names, in their order, without the names of the others.
+
+    In the whole library where it names none.
+    """
+    named = {each.file: each for each in sorted(_named(text, names), key=_START)}
+    every = names.in_text(text) if names is not None and len(named) > 1 else ()
+    own = {file: {(one.start, one.end) for one in every if one.file == file} for file in named}
+    others = {
+        file: [one for one in every if one.file in named and (one.start, one.end) not in own[file]] for file in named
+    }
+    return tuple(SubQuery(without(text, others[file]), (file,)) for file in named) or (SubQuery(text),)
 
 
 def parts_of(question: str, names: PaperNames | None, split: Splitter | None) -> tuple[SubQuery, ...]:

@@ -55,7 +55,7 @@ def named_papers(question: str, scope: Scope) -> list[SearchedPaper]:
         if allowed is not None and scope.allowed is not None:
             allowed = shared(allowed, scope.allowed)
         if allowed is not None and allowed.size:
-            text = _without(question, names)
+            text = without(question, names)
             searched.append(SearchedPaper(max(name.strength for name in names), text, allowed))
     return searched
 
@@ -68,7 +68,7 @@ def asked_about(question: str, names: PaperNames) -> list[list[MentionedPaper]]:
     return sorted(by_paper.values(), key=lambda names: -max(name.strength for name in names))
 
 
-def _without(question: str, names: Sequence[MentionedPaper]) -> str:
+def without(question: str, names: Sequence[MentionedPaper]) -> str:
     """The question without the names; with them where hardly anything else is asked for: "What is X?"."""
     whole = question
     for name in sorted(names, key=lambda name: -name.start):

@@ -143,7 +143,7 @@ def _chunk(
 def _completion(answer: Answer, model: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": answer.text, "refusal": None}
     tokens = answer.tokens
-    prompt, reply = tokens.get("prompt", 0), tokens.get("reply", 0)
+    prompt, reply = tokens.get("prompt", 0), tokens.get("answer", 0)
     return {
         "id": f"chatcmpl-{answer.answer_id}",
         "object": "chat.completion",

@@ -5,6 +5,7 @@ import openai
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.ollama_server import OllamaServer, chat_model
 from tests.serving.conftest import serving
 
 SPEED = "How fast do bees fly in fog?"
@@ -54,6 +55,15 @@ def test_a_streamed_chat_has_the_same_words_and_an_end(openai_client):
     assert len({piece.id for piece in pieces}) == 1
     assert len(pieces[0].id) > len("chatcmpl-")
     assert pieces[-1].model_extra["sources"]
+
+
+def test_the_tokens_of_a_model_are_those_of_its_prompt_and_its_answer(served_home):
+    with OllamaServer(models={"llama3.1:8b": chat_model()}) as ollama:
+        ollama.script("Bees fly at 3.7 metres per second (bees.pdf, p.2).", prompt_eval_count=900, eval_count=40)
+        settings = {"offline": False, "ollama_url": ollama.url, "embedder": "embedded"}
+        with serving(served_home, **settings) as url, openai.OpenAI(base_url=f"{url}/v1", api_key="none") as client:
+            used = client.chat.completions.create(model="ragscience", messages=said(SPEED)).usage
+    assert (used.prompt_tokens, used.completion_tokens, used.total_tokens) == (900, 40, 940)
 
 
 def values(client):
