@@ -79,7 +79,8 @@ def _by_authors_at(name: str, papers: dict[int, Paper], context: RouteContext) -
     for key in sorted(find_phrases([name], papers, context)[0]):
         told = [one for one in addresses(PaperText(context.library, papers[key])) if phrase.in_text(one.text)]
         for one in told[:1]:
-            words = shorten(one.text[max(0, phrase.in_text(one.text)[0][0] - _SHOWN // 2) :], _SHOWN, placeholder=" …")
+            begin = one.text.rfind(" ", 0, max(0, phrase.in_text(one.text)[0][0] - _SHOWN // 2)) + 1
+            words = shorten(one.text[begin:], _SHOWN, placeholder=" …")
             items.append(Block("item", f"{short_label(papers[key])}: “{words}”", one.citations))
     if not items:
         return None

@@ -140,3 +140,5 @@ def test_each_part_of_a_question_is_looked_for_in_its_own_paper(names, model_cac
 def test_a_query_is_for_the_papers_that_it_names(names):
     assert [each.papers for each in in_its_papers("waves of TideNet", names)] == [(TIDE,)]
     assert [each.papers for each in in_its_papers("waves", names)] == [()]
+    sides = in_its_papers("error: TideNet vs KTR", names)
+    assert [(each.text, each.papers) for each in sides] == [("error: TideNet vs", (TIDE,)), ("error: vs KTR", (KILN,))]
