@@ -67,7 +67,9 @@ eleventh the open half chose that this model was trained on more questions on on
 known in small letters. When the twelve were known they chose how papers on a subject are told, which words around a
 name belong to it, when a question is answered in parts, what of a comparison is shown, and that a turn's next best
 reading has a line. The losses of the thirteenth chose that what a question is about is read as one name; one of the
-fourteenth, that this does not hold for the facts of a paper that is named."""
+fourteenth, that this does not hold for the facts of a paper that is named, others that papers by a place and of a
+decade in words are listed; the open half of the fifteenth, that a side of a comparison is asked without the other's
+name."""
 SETS = ("dialogues", "library", "cells", "names", "comparisons", "near", "facts", "two_parts")
 LISTS = ("holds", "library", "topic", "year", "author", "place", "venue", "uses", "mentions", "evaluates", "cites")
 """The kinds of library questions that are answered by papers; what others want is in their `must_contain`."""
