@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config import load_settings
-from ragscience.agent.corrective import (
-    AMBIGUOUS,
-    EXTRA_PASSAGES,
-    INCORRECT,
-    Corrective,
-    joined,
-)
+from ragscience.agent.corrective import AMBIGUOUS, EXTRA_PASSAGES, INCORRECT, Corrective, joined
 from ragscience.core.records import Found
 from ragscience.engine import AskRequest, Engine
 from ragscience.engine.events import Searched

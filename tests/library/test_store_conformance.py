@@ -16,13 +16,7 @@ from ragscience.core.errors import LibraryBusy, LibraryUnavailable, NothingFound
 from ragscience.core.records import Chunk, Document, Element, EmbedderIdentity, Filters, Line, Metadata, Page
 from ragscience.core.tokenizing import tokenize
 from ragscience.library import seen_files
-from ragscience.library.store import (
-    Home,
-    keyword_scores,
-    known_files,
-    require_identity,
-    text_hash,
-)
+from ragscience.library.store import Home, keyword_scores, known_files, require_identity, text_hash
 from ragscience.models.maxsim import CODE_BYTES
 from tests.conftest import ROOT
 from tests.library.making import CHUNKER, DIMENSION, EMBEDDER, Made, Place, add, new_paper, numbered_paper, unit_rows

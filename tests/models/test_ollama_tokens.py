@@ -97,9 +97,7 @@ class DeafServer:
 
 
 @pytest.mark.parametrize(
-    "wrapped",
-    [lambda llm: llm, lambda llm: AnnouncedLLM(llm, unheard, lambda: False)],
-    ids=["plain", "announced"],
+    "wrapped", [lambda llm: llm, lambda llm: AnnouncedLLM(llm, unheard, lambda: False)], ids=["plain", "announced"]
 )
 def test_the_connection_of_a_cancelled_reply_is_closed_at_once(ollama_llm, wrapped):
     with DeafServer() as server:

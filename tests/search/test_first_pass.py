@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from ragscience.core.errors import RagScienceError
 from ragscience.core.records import Profile
 from ragscience.core.settings import Settings
 from ragscience.search.profiles import profile_named
-from tests.search.test_hybrid_search import QUESTION, ToyEmbedder, found
+from tests.search.test_hybrid_search import QUESTION, ShortestFirst, ToyEmbedder, found
 
 EVEN = profile_named("even", Settings())
 DEEP = profile_named("deep", Settings())
@@ -68,25 +67,12 @@ def test_deep_with_a_graph_is_the_production_notes_sum(library, every):
     assert [hit.score for hit in result.hits] == pytest.approx([expected[key] for key in ids_of(result)])
 
 
-class Counting:
-    """A reranker that keeps the order and remembers how much it got at a time."""
-
-    name = "counting"
-    scale = "log-odds"
-
-    def __init__(self):
-        self.batches = []
-
-    def score(self, question, passages):
-        self.batches.append(len(passages))
-        return np.full(len(passages), 0.5, np.float32)
-
-
 def test_deep_reads_its_best_again_in_batches_of_eight(library):
-    reranker = Counting()
+    reranker = ShortestFirst()
     found(library, DEEP, reranker=reranker)
-    assert set(reranker.batches[:-1]) == {8}
-    assert 8 < sum(reranker.batches) <= 80
+    batches = [len(each) for each in reranker.read]
+    assert set(batches[:-1]) == {8}
+    assert 8 < sum(batches) <= 80
 
 
 # -- further sources
