@@ -1,4 +1,4 @@
-"""Which papers are about a thing, use it, evaluate on it, compare with it, cite or mention it, or are by its people."""
+"""Which papers are about a thing, use it, evaluate on it, compare with it, cite or mention it, or are from a place."""
 
 from __future__ import annotations
 
